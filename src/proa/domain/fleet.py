@@ -1,0 +1,89 @@
+"""Engines as they are asked for (`EngineSpec`) and as they were last seen (`EngineView`)."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class EngineKind(StrEnum):
+    """The program behind an engine's address; `AUTO` asks the engine itself."""
+
+    AUTO = "auto"
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    TGI = "tgi"
+    TRITON = "triton"
+    LLAMACPP = "llamacpp"
+    OLLAMA = "ollama"
+    OPENAI = "openai"
+
+
+class EngineState(StrEnum):
+    """What the control plane last learned about an engine.
+
+    `UNKNOWN` (never asked yet) may receive traffic; `LOADING`, `UNREACHABLE` and
+    `DRAINING` may not.
+    """
+
+    UNKNOWN = "unknown"
+    LOADING = "loading"
+    READY = "ready"
+    UNREACHABLE = "unreachable"
+    DRAINING = "draining"
+
+    @property
+    def takes_traffic(self) -> bool:
+        return self in (EngineState.READY, EngineState.UNKNOWN)
+
+
+class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One `[[engines]]` entry.
+
+    `url` has no trailing slash; schemes http, https and unix
+    (`unix:/path/to.sock`). `api_key` is the resolved secret, empty for none.
+    """
+
+    name: str
+    url: str
+    kind: EngineKind = EngineKind.AUTO
+    models: tuple[str, ...] = ()
+    server: str = ""
+    weight: float = 1.0
+    api_key: str = ""
+
+    def __repr__(self) -> str:
+        return f"EngineSpec(name={self.name!r}, url={self.url!r}, kind={self.kind.value!r})"
+
+
+class ModelView(msgspec.Struct, frozen=True):
+    """A model that an engine serves; `card` is the engine's own JSON object for it."""
+
+    id: str
+    card: msgspec.Raw
+
+
+class EngineView(msgspec.Struct, frozen=True, kw_only=True):
+    """One engine at one moment.
+
+    `models` is the last list that the engine gave, kept while it is away;
+    `models_known` is false until a first list came. `ready_since_s` is on the
+    monotonic clock of this machine, for the slow start.
+    """
+
+    name: str
+    kind: EngineKind
+    state: EngineState
+    models: tuple[ModelView, ...] = ()
+    models_known: bool = False
+    ready_since_s: float = 0.0
+    detail: str = ""
+
+
+class FleetView(msgspec.Struct, frozen=True):
+    """All engines at one moment; `sequence` grows by one with each published view."""
+
+    sequence: int
+    engines: tuple[EngineView, ...]
+
+    def engine(self, name: str) -> EngineView | None:
+        return next((e for e in self.engines if e.name == name), None)

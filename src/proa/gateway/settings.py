@@ -1,0 +1,74 @@
+"""What the data plane is told; made by `config`, carried to the workers as msgpack."""
+
+import msgspec
+
+from proa.domain.fleet import EngineSpec
+from proa.routing.spec import RoutingSpec
+
+
+class LimitsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[limits]`: sizes in bytes, times in seconds; 0 connections per client is no limit."""
+
+    max_head_bytes: int = 65_536
+    max_body_bytes: int = 67_108_864
+    body_budget_bytes: int = 536_870_912
+    head_timeout_s: float = 10.0
+    body_min_bytes_per_s: int = 256
+    keep_alive_s: float = 75.0
+    linger_s: float = 2.0
+    drain_timeout_s: float = 30.0
+    max_connections: int = 10_000
+    max_connections_per_client: int = 0
+    pool_idle_s: float = 4.0
+    connect_timeout_s: float = 3.0
+    first_byte_timeout_s: float = 300.0
+    stall_timeout_s: float = 60.0
+    total_timeout_s: float = 1800.0
+
+
+class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit."""
+
+    name: str
+    digest: bytes
+    max_concurrent_requests: int = 0
+    admin: bool = False
+
+
+class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[tls]`: paths of PEM files; `client_ca_file` demands client certificates."""
+
+    cert_file: str
+    key_file: str
+    client_ca_file: str | None = None
+
+
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[logs]`: `path` "-" is standard output; `requests` writes a line per request."""
+
+    format: str = "json"
+    path: str = "-"
+    requests: bool = True
+
+
+class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One generation of the data plane's settings.
+
+    `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is None when the
+    gateway is open, and a tuple, even an empty one, when a key is demanded.
+    `retry_budget` is the share of traffic that may be retries.
+    `heartbeat_s` 0 sends no comment while an engine is silent.
+    """
+
+    listen: str = "127.0.0.1:8080"
+    workers: int = 1
+    engines: tuple[EngineSpec, ...] = ()
+    routing: RoutingSpec = RoutingSpec()
+    keys: tuple[KeySpec, ...] | None = None
+    cors_allow_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    limits: LimitsSettings = LimitsSettings()
+    logs: LogSettings = LogSettings()
+    tls: TlsSettings | None = None
+    retry_budget: float = 0.1
+    heartbeat_s: float = 0.0

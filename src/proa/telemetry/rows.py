@@ -1,0 +1,165 @@
+"""Counters of all workers in one shared memory file: one row a worker, one writer a row.
+
+The supervisor makes the file with `SharedRows.create` and hands its descriptor to
+the workers, which `attach` and write only their own row; everybody may read all rows.
+Row 0 belongs to the supervisor: it keeps the counters of workers that have ended.
+A cell is one aligned signed 64-bit integer, so that a read never sees half a write.
+
+Layout of a row, in cells:
+    [HEADER cells] [MAX_ENGINES x ENGINE cells] [MAX_KEYS x KEY cells]
+"""
+
+import mmap
+import os
+from bisect import bisect_left
+from enum import IntEnum
+
+MAX_ENGINES = 256
+MAX_KEYS = 16_384
+
+TTFT_BOUNDS_US = (10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_000_000,
+                  5_000_000, 10_000_000, 30_000_000, 60_000_000)  # fmt: skip
+DURATION_BOUNDS_US = (10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+                      10_000_000, 30_000_000, 60_000_000, 300_000_000)  # fmt: skip
+_BUCKETS = 13  # twelve bounds and +Inf
+
+
+class Header(IntEnum):
+    """Cells at the start of a row. Gauges come first, up to `HEADER_GAUGES`."""
+
+    PID = 0
+    GENERATION = 1
+    FLEET_SEQUENCE = 2
+    CONNECTIONS = 3
+    OPEN_EXCHANGES = 4
+    BODY_BYTES = 5
+    DRAINING = 6
+    # counters
+    ACCEPTED = 16
+    REQUESTS = 17
+    REFUSED_AUTH = 18
+    REFUSED_PROTOCOL = 19
+    REFUSED_LIMIT = 20
+    REFUSED_NO_ENGINE = 21
+    REFUSED_KEY_CAP = 22
+    LOG_DROPPED = 23
+    LOOP_LAG_US = 24
+    ANSWERED_LOCALLY = 25
+
+
+HEADER_GAUGES = 16
+HEADER_CELLS = 32
+
+
+class Engine(IntEnum):
+    """Cells of one engine in a row. Gauges come first, up to `ENGINE_GAUGES`."""
+
+    IN_FLIGHT = 0
+    BREAKER = 1  # 0 closed, 1 half open, 2 open
+    IDLE_CONNECTIONS = 2
+    # counters; OUTCOME + Outcome value
+    OUTCOME = 8
+    RETRIES = 16
+    CONNECTS = 17
+    PROMPT_TOKENS = 18
+    COMPLETION_TOKENS = 19
+    BROKEN_STREAMS = 20
+    TTFT_COUNT = 21
+    TTFT_SUM_US = 22
+    TTFT_BUCKET = 24
+    DURATION_COUNT = 38
+    DURATION_SUM_US = 39
+    DURATION_BUCKET = 40
+
+
+ENGINE_GAUGES = 8
+ENGINE_CELLS = 56
+
+
+class Key(IntEnum):
+    """Cells of one API key in a row; the first is a gauge."""
+
+    IN_FLIGHT = 0
+    REQUESTS = 1
+
+
+KEY_CELLS = 2
+ENGINES_AT = HEADER_CELLS
+KEYS_AT = ENGINES_AT + MAX_ENGINES * ENGINE_CELLS
+ROW_CELLS = KEYS_AT + MAX_KEYS * KEY_CELLS
+
+
+def engine_base(slot: int) -> int:
+    """First cell of an engine in a row."""
+    return ENGINES_AT + slot * ENGINE_CELLS
+
+
+def key_base(slot: int) -> int:
+    """First cell of an API key in a row."""
+    return KEYS_AT + slot * KEY_CELLS
+
+
+class SharedRows:
+    """All rows; `rows[i]` is a memoryview of `ROW_CELLS` signed 64-bit cells."""
+
+    def __init__(self, descriptor: int, row_count: int) -> None:
+        self.descriptor = descriptor
+        self._map = mmap.mmap(descriptor, row_count * ROW_CELLS * 8)
+        cells = memoryview(self._map).cast("q")
+        self.rows = [cells[i * ROW_CELLS : (i + 1) * ROW_CELLS] for i in range(row_count)]
+
+    @classmethod
+    def create(cls, row_count: int) -> "SharedRows":
+        """A new zeroed file in memory, with room for `row_count` rows, row 0 included."""
+        descriptor = os.memfd_create("proa-rows", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, row_count * ROW_CELLS * 8)
+        return cls(descriptor, row_count)
+
+    @classmethod
+    def attach(cls, descriptor: int) -> "SharedRows":
+        """The rows of a file that another process created."""
+        return cls(descriptor, os.fstat(descriptor).st_size // (ROW_CELLS * 8))
+
+    def engine_in_flight(self, slot: int) -> int:
+        """Requests that all workers together have given to an engine and not yet finished."""
+        at = engine_base(slot) + Engine.IN_FLIGHT
+        return sum(row[at] for row in self.rows)
+
+    def key_in_flight(self, slot: int) -> int:
+        """Open requests of one API key over all workers."""
+        at = key_base(slot) + Key.IN_FLIGHT
+        return sum(row[at] for row in self.rows)
+
+    def total(self, cell: int) -> int:
+        """Sum of one cell over all rows."""
+        return sum(row[cell] for row in self.rows)
+
+    def retire(self, index: int) -> None:
+        """Fold an ended worker's counters into row 0 and clear its row, gauges included."""
+        row, kept = self.rows[index], self.rows[0]
+        for cell in _counter_cells():
+            if row[cell]:
+                kept[cell] += row[cell]
+        row[:] = memoryview(bytes(ROW_CELLS * 8)).cast("q")
+
+
+def _counter_cells() -> list[int]:
+    cells = list(range(HEADER_GAUGES, HEADER_CELLS))
+    for slot in range(MAX_ENGINES):
+        cells += range(engine_base(slot) + ENGINE_GAUGES, engine_base(slot) + ENGINE_CELLS)
+    cells += (key_base(slot) + Key.REQUESTS for slot in range(MAX_KEYS))
+    return cells
+
+
+def observe_ttft(row: memoryview, base: int, microseconds: int) -> None:
+    """Count a time to first token in an engine's histogram."""
+    row[base + Engine.TTFT_COUNT] += 1
+    row[base + Engine.TTFT_SUM_US] += microseconds
+    row[base + Engine.TTFT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
+
+
+def observe_duration(row: memoryview, base: int, microseconds: int) -> None:
+    """Count a request's whole time in an engine's histogram."""
+    row[base + Engine.DURATION_COUNT] += 1
+    row[base + Engine.DURATION_SUM_US] += microseconds
+    row[base + Engine.DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1
