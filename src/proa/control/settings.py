@@ -1,0 +1,34 @@
+"""What the control plane is told; made by `config`."""
+
+import hashlib
+import hmac
+
+import msgspec
+
+from proa.domain.fleet import EngineSpec
+
+
+class AdminKeySpec(msgspec.Struct, frozen=True, kw_only=True):
+    """An API key that may use the admin API: `digest` is the SHA-256 of the key."""
+
+    name: str
+    digest: bytes
+
+
+class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One generation of the control plane's settings.
+
+    `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
+    admin API is open, which the configuration allows on loopback addresses only.
+    """
+
+    listen: str = "127.0.0.1:8081"
+    poll_interval_s: float = 0.5
+    engines: tuple[EngineSpec, ...] = ()
+    keys: tuple[AdminKeySpec, ...] = ()
+
+    def admits(self, key: str) -> bool:
+        """Whether `key` opens the admin API; every key is compared, in constant time."""
+        digest = hashlib.sha256(key.encode()).digest()
+        matches = [hmac.compare_digest(digest, known.digest) for known in self.keys]
+        return not matches or any(matches)
