@@ -1,0 +1,91 @@
+"""Decoder of chunked request bodies that stops at the exact end of the message.
+
+llhttp reads chunks too, but does not say where a message ended inside a read, and
+pipelined bytes that follow must not be lost. This one is strict (RFC 9112 section 7.1):
+CRLF only, at most 16 hexadecimal digits, extensions and trailers bounded and dropped.
+"""
+
+from proa.wire.refusal import ProtocolRefusal
+
+_LINE_MAX = 4096
+_TRAILERS_MAX = 16_384
+_HEX = frozenset(b"0123456789abcdefABCDEF")
+
+
+class ChunkedDecoder:
+    """Feed it bytes until `complete`; what follows the message is in `rest`."""
+
+    __slots__ = ("_left", "_pending", "_state", "_trailer_bytes", "complete", "rest")
+
+    def __init__(self) -> None:
+        self._pending = b""
+        self._left = 0
+        self._state = _SIZE
+        self._trailer_bytes = 0
+        self.complete = False
+        self.rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The pieces of the body in `data`.
+
+        Raises:
+            ProtocolRefusal: 400 on broken framing.
+        """
+        pieces: list[bytes] = []
+        if self._pending:
+            data, self._pending = self._pending + data, b""
+        at, size = 0, len(data)
+        while not self.complete:
+            if self._state == _DATA:
+                piece = data[at : at + self._left]
+                if piece:
+                    pieces.append(piece)
+                at += len(piece)
+                self._left -= len(piece)
+                if self._left:
+                    return pieces
+                self._state = _DATA_END
+            end = data.find(b"\r\n", at)
+            if end < 0:
+                self._hold(data[at:])
+                return pieces
+            self._line(data[at:end])
+            at = end + 2
+        self.rest = data[at:size]
+        return pieces
+
+    def _hold(self, tail: bytes) -> None:
+        if len(tail) > (1 if self._state == _DATA_END else _LINE_MAX):
+            raise ProtocolRefusal(400, "malformed chunked body: line too long or CRLF missing")
+        if b"\n" in tail:
+            raise ProtocolRefusal(400, "malformed chunked body: bare LF")
+        self._pending = tail
+
+    def _line(self, line: bytes) -> None:
+        if self._state == _DATA_END:
+            if line:
+                raise ProtocolRefusal(400, "malformed chunked body: no CRLF after the chunk")
+            self._state = _SIZE
+        elif self._state == _SIZE:
+            self._left = _chunk_size(line)
+            self._state = _DATA if self._left else _TRAILER
+        else:
+            self._trailer_bytes += len(line) + 2
+            if self._trailer_bytes > _TRAILERS_MAX:
+                raise ProtocolRefusal(431, f"trailers larger than {_TRAILERS_MAX} bytes")
+            if b"\n" in line or b"\r" in line or (line and b":" not in line):
+                raise ProtocolRefusal(400, "malformed trailer")
+            self.complete = not line
+
+
+_SIZE, _DATA, _DATA_END, _TRAILER = range(4)
+
+
+def _chunk_size(line: bytes) -> int:
+    digits, _, extension = line.partition(b";")
+    digits = digits.rstrip(b" \t") if extension else digits
+    if not digits or len(digits) > 16 or not _HEX.issuperset(digits):
+        raise ProtocolRefusal(400, "malformed chunk size")
+    if b"\n" in extension or b"\r" in extension or len(line) > _LINE_MAX:
+        raise ProtocolRefusal(400, "malformed chunk extension")
+    return int(digits, 16)

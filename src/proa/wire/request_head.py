@@ -1,0 +1,206 @@
+"""The head of an HTTP/1.1 request: llhttp reads it, a strict layer refuses what llhttp lets pass.
+
+llhttp (httptools) sees only the head; the framing of the body is read from the
+head's fields, so that the end of a message is known to the byte and pipelined
+requests stay where they are.
+
+Refused here and accepted by llhttp 9: no Host or two, Transfer-Encoding in HTTP/1.0,
+codings other than chunked, HTTP/0.9, methods that nobody here serves, unknown
+expectations, encoded bodies. Source: RFC 9110, RFC 9112.
+"""
+
+import httptools
+
+from proa.wire.header_names import DROP, FORWARD, REQUEST_HEADERS, connection_tokens, without_named
+from proa.wire.refusal import ProtocolRefusal
+
+METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"))
+_TOKEN = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_HARMLESS_CONNECTION = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"http2-settings"))
+_SINGLE = frozenset((b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id"))
+
+_table_get = REQUEST_HEADERS.get
+_table_learn = REQUEST_HEADERS.learn
+
+
+class RequestHead:
+    """One parsed and checked head.
+
+    `path` and `query` are as sent (percent-encoding kept, query with its `?`).
+    `fields` holds the headers that the gateway reads, lower-case name → value;
+    `lines` are the finished header lines to forward. `content_length` is None for
+    a chunked body and 0 for none. `minor` is the x of HTTP/1.x.
+    """
+
+    __slots__ = (
+        "chunked", "content_length", "expects_continue", "fields", "keep_alive", "lines",
+        "method", "minor", "path", "query", "target",
+    )  # fmt: skip
+
+    method: bytes
+    target: bytes
+    path: bytes
+    query: bytes
+    minor: int
+    keep_alive: bool
+    chunked: bool
+    content_length: int
+    expects_continue: bool
+
+    def __init__(self) -> None:
+        self.fields: dict[bytes, bytes] = {}
+        self.lines: list[bytes] = []
+        self.target = b""
+
+    # llhttp callbacks
+
+    def on_url(self, piece: bytes) -> None:
+        self.target += piece
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        action, lower = _table_get(name) or _table_learn(name)
+        if action == FORWARD:
+            self.lines.append(name + b": " + value + b"\r\n")
+        elif action != DROP:
+            self._read(lower, value)
+
+    def _read(self, lower: bytes, value: bytes) -> None:
+        fields = self.fields
+        if lower not in fields:
+            fields[lower] = value
+        elif lower in _SINGLE:
+            raise ProtocolRefusal(400, f"{lower.decode()} was sent twice")
+        else:
+            fields[lower] += b", " + value
+
+
+def parse_request_head(data: bytes) -> RequestHead:
+    """The head in `data`, which ends with its empty line.
+
+    Raises:
+        ProtocolRefusal: 400, 405, 415, 417, 501 or 505, by RFC 9110 and RFC 9112.
+    """
+    head = RequestHead()
+    parser = httptools.HttpRequestParser(head)
+    try:
+        parser.feed_data(data)
+    except httptools.HttpParserUpgrade:
+        return _without_upgrade(data, head)
+    except httptools.HttpParserError as error:
+        raise _translated(error, data) from None
+    version = parser.get_http_version()
+    head.method = parser.get_method()
+    if version == "1.1":
+        head.minor = 1
+    elif version == "1.0":
+        head.minor = 0
+    else:
+        raise ProtocolRefusal(400 if version == "0.9" else 505, f"HTTP/{version} is not spoken here; send HTTP/1.1")
+    head.keep_alive = parser.should_keep_alive()
+    _check(head)
+    return head
+
+
+def check_partial_head(data: bytes) -> None:
+    """Refuse early a beginning that can never become a head.
+
+    Raises:
+        ProtocolRefusal: as `parse_request_head`.
+    """
+    try:
+        httptools.HttpRequestParser(RequestHead()).feed_data(data)
+    except httptools.HttpParserUpgrade:
+        pass
+    except httptools.HttpParserError as error:
+        raise _translated(error, data) from None
+
+
+def _translated(error: httptools.HttpParserError, data: bytes) -> ProtocolRefusal:
+    cause = error.__context__
+    if isinstance(cause, ProtocolRefusal):
+        return cause
+    if isinstance(error, httptools.HttpParserInvalidMethodError):
+        method = data.lstrip(b"\r\n").split(b" ", 1)[0]
+        if method and len(method) <= 32 and _TOKEN.issuperset(method) and method.isupper():
+            return ProtocolRefusal(501, f"method {method.decode()} is not implemented")
+    if data.startswith(b"PRI * HTTP/2"):
+        return ProtocolRefusal(505, "HTTP/2 is not spoken here; put nginx or Envoy in front")
+    return ProtocolRefusal(400, f"malformed request head: {error.args[0] if error.args else error}")
+
+
+def _without_upgrade(data: bytes, seen: RequestHead) -> RequestHead:
+    """The same head read without its Upgrade header (RFC 9110 section 7.8 lets us ignore it)."""
+    if data[:8] == b"CONNECT ":
+        raise ProtocolRefusal(405, "CONNECT is not served here")
+    if b"websocket" in seen.fields.get(b"upgrade", b"").lower():
+        raise ProtocolRefusal(501, "WebSocket is not served here; stream with server-sent events")
+    lines = data.split(b"\r\n")
+    kept = [line for line in lines if not line[:8].lower() == b"upgrade:"]
+    if len(kept) == len(lines):
+        raise ProtocolRefusal(400, "malformed Upgrade header")
+    return parse_request_head(b"\r\n".join(kept))
+
+
+def _check(head: RequestHead) -> None:
+    fields = head.fields
+    if head.method not in METHODS:
+        raise ProtocolRefusal(405, f"method {head.method.decode('latin-1')} is not served here")
+    if b"host" not in fields and head.minor == 1:
+        raise ProtocolRefusal(400, "an HTTP/1.1 request needs a Host header")
+    if head.target.startswith(b"/"):
+        head.path, mark, query = head.target.partition(b"?")
+        head.query = mark + query
+    else:
+        _other_target(head)
+    _check_framing(head)
+    head.expects_continue = False
+    if b"expect" in fields:
+        if fields[b"expect"].lower() != b"100-continue":
+            raise ProtocolRefusal(417, "the only expectation met here is 100-continue")
+        head.expects_continue = head.minor == 1
+    encoding = fields.get(b"content-encoding")
+    if encoding is not None and encoding.strip().lower() not in (b"", b"identity"):
+        raise ProtocolRefusal(415, "send the body without Content-Encoding")
+    connection = fields.get(b"connection")
+    if connection is not None:
+        named = [t for t in connection_tokens(connection) if t not in _HARMLESS_CONNECTION]
+        if named:
+            head.lines = without_named(head.lines, named)
+
+
+def _check_framing(head: RequestHead) -> None:
+    fields = head.fields
+    coding = fields.get(b"transfer-encoding")
+    if coding is None:
+        head.chunked = False
+        head.content_length = int(fields.get(b"content-length", b"0"))
+        return
+    if head.minor == 0:
+        raise ProtocolRefusal(400, "Transfer-Encoding does not exist in HTTP/1.0")
+    if coding.strip().lower() != b"chunked":
+        raise ProtocolRefusal(501, "the only transfer coding understood here is chunked")
+    if b"content-length" in fields:
+        raise ProtocolRefusal(400, "Content-Length and Transfer-Encoding contradict each other")
+    head.chunked = True
+    head.content_length = 0
+
+
+def _other_target(head: RequestHead) -> None:
+    """Absolute-form (RFC 9112 section 3.2.2) and asterisk-form targets."""
+    target = head.target
+    if target == b"*" and head.method == b"OPTIONS":
+        head.path, head.query = b"*", b""
+        return
+    scheme, mark, rest = target.partition(b"://")
+    if not mark or scheme.lower() not in (b"http", b"https"):
+        raise ProtocolRefusal(400, "the request target must start with /")
+    end = min((i for i in (rest.find(b"/"), rest.find(b"?")) if i >= 0), default=len(rest))
+    authority, remainder = rest[:end], rest[end:]
+    if not authority or b"@" in authority:
+        raise ProtocolRefusal(400, "malformed absolute request target")
+    head.fields[b"host"] = authority
+    head.target = remainder if remainder.startswith(b"/") else b"/" + remainder
+    head.path, mark, query = head.target.partition(b"?")
+    head.query = mark + query
+
+

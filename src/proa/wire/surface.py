@@ -1,0 +1,88 @@
+"""The APIs that the router knows, by path: where the model is named and how errors look."""
+
+from enum import Enum
+
+import msgspec
+
+
+class Api(Enum):
+    """Whose conventions a path follows, for errors and for the end of a stream."""
+
+    OPENAI = "openai"
+    RESPONSES = "responses"
+    ANTHROPIC = "anthropic"
+    OLLAMA = "ollama"
+    TRITON = "triton"
+    OTHER = "other"
+
+
+class ModelPlace(Enum):
+    """Where a request names its model."""
+
+    BODY = "body"
+    MULTIPART = "multipart"
+    PATH = "path"
+
+
+class Surface(msgspec.Struct, frozen=True):
+    """One known kind of path.
+
+    `end_marks`: a stream that ends without any of these byte strings in its last
+    events was cut; empty where the API has no such mark.
+    """
+
+    api: Api
+    model_place: ModelPlace = ModelPlace.BODY
+    end_marks: tuple[bytes, ...] = ()
+
+
+_FINISHED = (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "')
+_OPENAI = Surface(Api.OPENAI)
+_OPENAI_STREAM = Surface(Api.OPENAI, end_marks=_FINISHED)
+_RESPONSES = Surface(
+    Api.RESPONSES, end_marks=(b"response.completed", b"response.incomplete", b"response.failed", b"[DONE]")
+)
+_ANTHROPIC = Surface(Api.ANTHROPIC, end_marks=(b"message_stop",))
+_AUDIO = Surface(Api.OPENAI, ModelPlace.MULTIPART)
+_OLLAMA = Surface(Api.OLLAMA, end_marks=(b'"done":true', b'"done": true', b'"status":"success"'))
+_TRITON = Surface(Api.TRITON, ModelPlace.PATH)
+OTHER = Surface(Api.OTHER)
+
+_EXACT = {
+    b"/v1/chat/completions": _OPENAI_STREAM,
+    b"/v1/completions": _OPENAI_STREAM,
+    b"/v1/embeddings": _OPENAI,
+    b"/v1/responses": _RESPONSES,
+    b"/v1/rerank": _OPENAI,
+    b"/v1/score": _OPENAI,
+    b"/v1/messages": _ANTHROPIC,
+    b"/v1/messages/count_tokens": Surface(Api.ANTHROPIC),
+    b"/tokenize": _OPENAI,
+    b"/detokenize": _OPENAI,
+    b"/api/chat": _OLLAMA,
+    b"/api/generate": _OLLAMA,
+}
+_PREFIXES = (
+    (b"/v1/audio/", _AUDIO),
+    (b"/v2/models/", _TRITON),
+    (b"/v2/", Surface(Api.TRITON)),
+    (b"/api/", Surface(Api.OLLAMA)),
+    (b"/v1/", _OPENAI),
+)
+
+
+def surface_of(path: bytes) -> Surface:
+    """The surface of a path (without its query)."""
+    found = _EXACT.get(path)
+    if found is not None:
+        return found
+    for prefix, surface in _PREFIXES:
+        if path.startswith(prefix):
+            return surface
+    return OTHER
+
+
+def triton_model(path: bytes) -> str | None:
+    """NAME in `/v2/models/NAME/...`."""
+    name = path[len(b"/v2/models/") :].split(b"/", 1)[0]
+    return name.decode("ascii", "replace") if name and name != b"stats" else None

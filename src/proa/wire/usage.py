@@ -1,0 +1,35 @@
+"""Token counts that an engine reports, found by byte search in the end of an answer."""
+
+import re
+
+import msgspec
+
+_PROMPT = re.compile(rb'"(?:prompt_tokens|input_tokens|prompt_eval_count)"[ ]*:[ ]*(\d+)')
+_COMPLETION = re.compile(rb'"(?:completion_tokens|output_tokens|eval_count)"[ ]*:[ ]*(\d+)')
+_TAIL_BYTES = 4096
+
+
+class Usage(msgspec.Struct, gc=False):
+    """Prompt and completion tokens; None where the engine did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def note(self, data: bytes) -> None:
+        """Take the numbers in `data`; the last one that is not null wins."""
+        for found in _PROMPT.finditer(data):
+            self.prompt_tokens = int(found.group(1))
+        for found in _COMPLETION.finditer(data):
+            self.completion_tokens = int(found.group(1))
+
+
+def has_usage(data: bytes) -> bool:
+    """Cheap test before `Usage.note`: `"usage":null` is not usage."""
+    return b'"usage":{' in data or b'"usage": {' in data or b'_eval_count"' in data
+
+
+def note_answer(usage: Usage, tail: bytes) -> None:
+    """Read the usage near the end of a whole JSON answer."""
+    at = max(tail.rfind(b'"usage"', -_TAIL_BYTES), tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES))
+    if at >= 0:
+        usage.note(tail[at:])
