@@ -3,7 +3,6 @@
 import json
 
 import anthropic
-import httpx
 import httpx2
 import openai
 import pytest
@@ -31,7 +30,9 @@ def test_each_fault_has_its_exit_code(error: errors.ProaError, exit_code: int) -
 
 
 def test_a_config_error_names_file_key_value_and_what_is_accepted() -> None:
-    error = errors.ConfigError("proa.toml", "engines[1].url", "ftp://a", "http://, https:// or unix:")
+    error = errors.ConfigError(
+        "proa.toml", "engines[1].url", "ftp://a", "http://, https:// or unix:"
+    )
     assert str(error) == (
         "proa.toml: engines[1].url = 'ftp://a': accepted is http://, https:// or unix:"
     )
@@ -75,11 +76,11 @@ def test_a_status_outside_the_table_is_told_as_its_class(status: int, like: int)
 
 
 def test_the_openai_client_reads_type_and_code() -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         status = int(request.headers["x-want"])
-        return httpx.Response(status, content=errors.openai_error_body(status, "why"))
+        return httpx2.Response(status, content=errors.openai_error_body(status, "why"))
 
-    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
     client = openai.OpenAI(api_key="k", max_retries=0, http_client=http_client)
     for status, row in errors.API_ERRORS.items():
         with pytest.raises(openai.APIStatusError) as caught:
