@@ -1,0 +1,83 @@
+"""The adapter that every engine kind starts from: an OpenAI-compatible server.
+
+An adapter says what to ask and what an answer means; it never asks. One stateless
+object serves all engines of its kind.
+"""
+
+from enum import Enum, auto
+
+import msgspec
+
+from proa.domain.fleet import EngineKind, ModelView
+from proa.domain.outcome import Outcome
+from proa.engines.models import openai_models
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """One request to an engine; it must cost the engine nothing and wake nothing."""
+
+    path: str
+    method: str = "GET"
+    body: bytes = b""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What an engine answered to a probe."""
+
+    status: int
+    body: bytes
+
+
+class Health(Enum):
+    """What one probe says.
+
+    `DOWN` is certain (connection refused, an engine that calls itself dead);
+    `MISSED` is not (no answer in time, an unexpected status): several in a row
+    are needed to believe it.
+    """
+
+    UP = auto()
+    LOADING = auto()
+    DOWN = auto()
+    MISSED = auto()
+
+
+MODELS_PROBE = Probe("/v1/models")
+_KEY_REFUSED = (401, 403)
+
+
+class EngineAdapter:
+    """The dialect of an OpenAI-compatible server, and the base of all others.
+
+    `health_probe` equal to `models_probe` means that one request answers both.
+    """
+
+    kind = EngineKind.OPENAI
+    health_probe = MODELS_PROBE
+    models_probe = MODELS_PROBE
+
+    def health(self, reply: Reply) -> Health:
+        """A 401, 403, 404 or 405 is up: the clients may hold the key, and not all list models."""
+        return Health.MISSED if reply.status >= 500 else Health.UP
+
+    def models(self, reply: Reply) -> tuple[ModelView, ...] | None:
+        """The models in a reply to `models_probe`; None when the reply holds no list."""
+        return openai_models(reply.body) if reply.status == 200 else None
+
+    def outcome(self, status: int, body: bytes) -> Outcome:
+        """The class of a response that the engine gave, whole body included."""
+        del body
+        if status < 400:
+            return Outcome.OK
+        if status in (429, 503):
+            return Outcome.BUSY
+        if status == 499:
+            return Outcome.CANCELLED
+        if status in (408, 424) or status >= 500:
+            return Outcome.BROKEN
+        return Outcome.CLIENT_FAULT
+
+
+def key_refused(reply: Reply) -> bool:
+    """Whether the engine wants another API key than ours."""
+    return reply.status in _KEY_REFUSED
