@@ -66,6 +66,7 @@ class Engine(IntEnum):
     BROKEN_STREAMS = 20
     TTFT_COUNT = 21
     TTFT_SUM_US = 22
+    RECEIVED = 23  # reads of answers: grows while the engine's traffic moves
     TTFT_BUCKET = 24
     DURATION_COUNT = 38
     DURATION_SUM_US = 39
