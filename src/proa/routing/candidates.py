@@ -1,0 +1,69 @@
+"""Which engines of a fleet fit a request, as index sets that are computed once per view."""
+
+from enum import IntEnum
+
+from proa.domain.fleet import EngineKind, EngineView, FleetView
+
+OLLAMA_PATHS = frozenset(
+    f"/api/{verb}"
+    for verb in ("chat", "generate", "tags", "embed", "embeddings", "ps", "show", "version")
+)
+
+
+class PathFamily(IntEnum):
+    """Whose protocol a path belongs to."""
+
+    OTHER = 0
+    TRITON = 1
+    OLLAMA = 2
+
+
+_KIND_OF = {PathFamily.TRITON: EngineKind.TRITON, PathFamily.OLLAMA: EngineKind.OLLAMA}
+
+
+def path_family(path: str) -> PathFamily:
+    """The family of a path as it goes upstream."""
+    if path.startswith("/v2/"):
+        return PathFamily.TRITON
+    return PathFamily.OLLAMA if path in OLLAMA_PATHS else PathFamily.OTHER
+
+
+class Catalogue:
+    """A fleet's models and their qualities, in the form that candidates are looked up in."""
+
+    def __init__(self, fleet: FleetView, qualities: dict[str, float]) -> None:
+        self.engines = fleet.engines
+        self.qualities = qualities
+        self.listed = tuple(_listed(engine) for engine in fleet.engines)
+        self.all_models = frozenset().union(*self.listed)
+
+    def serves(self, index: int, model: str | None) -> bool:
+        """Whether the engine has the model, or may have it as its list is not known."""
+        return model is None or not self.engines[index].models_known or model in self.listed[index]
+
+    def reaches(self, index: int, model: str | None, min_quality: float) -> bool:
+        """Whether the model that the engine would use is known to be good enough."""
+        if model is None:
+            models = self.engines[index].models
+            model = models[0].id if models else None
+        quality = self.qualities.get(model) if model is not None else None
+        return quality is not None and quality >= min_quality
+
+    def fitting(self, indexes: list[int], family: PathFamily) -> list[int]:
+        """Those that speak the path's protocol, or all if none is known to.
+
+        Engines that are away count too: a Triton request waits for Triton's return
+        rather than going to an engine that would answer 404.
+        """
+        if family is PathFamily.OTHER:
+            chosen = [i for i in indexes if self.engines[i].kind is not EngineKind.TRITON]
+        else:
+            chosen = [i for i in indexes if self.engines[i].kind is _KIND_OF[family]]
+        return chosen or indexes
+
+
+def _listed(engine: EngineView) -> frozenset[str]:
+    names = {model.id for model in engine.models}
+    if engine.kind is EngineKind.OLLAMA:  # "llama3" means "llama3:latest" there
+        names |= {name.removesuffix(":latest") for name in names}
+    return frozenset(names)

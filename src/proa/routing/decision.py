@@ -1,0 +1,54 @@
+"""What the router answers: a match, a choice of engine, or a refusal."""
+
+from urllib.parse import quote
+
+import msgspec
+
+RETRY_AFTER_S = 5  # a model's engine is loading or away; polls notice its return within a second
+
+
+class Choice(msgspec.Struct, frozen=True, gc=False):
+    """The engine that gets the request.
+
+    `index` is the position in `FleetView.engines`. `engine_header` and `reason` are
+    the values of `x-proa-engine` and `x-proa-decision`: ASCII, whatever the names.
+    """
+
+    index: int
+    engine: str
+    engine_header: str
+    reason: str
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """No engine for this request: the answer to the client, in OpenAI's terms."""
+
+    status: int
+    code: str
+    message: str
+    retry_after_s: int | None = None
+
+
+class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """The route of a request and the engines that may serve it.
+
+    `model` is what goes upstream: the route's alias target or the asked one;
+    `rewrites_model` tells that the body says otherwise or nothing. `pool`,
+    `preferred`, `overflow_in_flight` and `choices` are for `Router.choose`: engine
+    indexes that take traffic; `preferred` is empty where the pool has no order.
+    """
+
+    route: str
+    rewrite_path: str | None
+    model: str | None
+    rewrites_model: bool
+    fallback_on: frozenset[int] | None
+    pool: tuple[int, ...]
+    preferred: tuple[int, ...]
+    overflow_in_flight: int | None
+    choices: dict[int, Choice]
+
+
+def header_text(name: str) -> str:
+    """`name` as one ASCII word for a header: other characters percent-encoded as UTF-8."""
+    return quote(name, safe="/:@!$&'()*+,")

@@ -1,0 +1,44 @@
+"""What a policy is, and what it may remember."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import ClassVar
+
+from proa.routing.spec import PolicyName
+
+Memory = dict[str, float]
+
+
+class PolicyMemory:
+    """What policies remember between requests, by policy and engine name.
+
+    It outlives routers: a router is built anew with each fleet view, and several may
+    live at once while old exchanges end; all share the worker's one memory.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[PolicyName, Memory] = {}
+
+    def of(self, policy: PolicyName) -> Memory:
+        return self._of.setdefault(policy, {})
+
+
+class Policy(ABC):
+    """Picks one of several engines; a fresh one is made for each router.
+
+    `engines` are the names in fleet order, `weights` by name (1.0 where missing).
+    """
+
+    name: ClassVar[PolicyName]
+
+    def __init__(
+        self, engines: Sequence[str], weights: Mapping[str, float], memory: PolicyMemory
+    ) -> None:
+        self._engines = tuple(engines)
+        self._weights = tuple(weights.get(engine, 1.0) for engine in engines)
+        self._memory = memory.of(self.name)
+
+    @abstractmethod
+    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
+        """One of `candidates` (engine indexes, at least one); `in_flight` is per engine index."""

@@ -1,0 +1,19 @@
+"""The table of policies."""
+
+from collections.abc import Sequence
+
+from proa.routing.policy.base import Policy, PolicyMemory
+from proa.routing.policy.least_load import LeastLoad
+from proa.routing.policy.power_of_two import PowerOfTwo
+from proa.routing.policy.round_robin import RoundRobin
+from proa.routing.policy.weighted import Weighted
+from proa.routing.spec import PolicyName, RoutingSpec
+
+POLICIES: dict[PolicyName, type[Policy]] = {
+    policy.name: policy for policy in (LeastLoad, Weighted, RoundRobin, PowerOfTwo)
+}
+
+
+def make_policy(spec: RoutingSpec, engines: Sequence[str], memory: PolicyMemory) -> Policy:
+    """The policy that `spec` names, for engines in fleet order."""
+    return POLICIES[spec.policy](engines, spec.weights, memory)
