@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "proa"
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 SIGNS = sorted(SOURCE.rglob("__init__.py"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEAVY = {
     "asyncio",
     "httptools",
@@ -80,7 +80,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_each_room_opens_with_a_sign_and_nothing_else(sign: Path) -> None:
-    tree = ast.parse(sign.read_text())
+    tree = ast.parse(sign.read_text(encoding="utf-8"))
     text = ast.get_docstring(tree)
     assert text is not None
     assert 2 <= len(text.splitlines()) <= 6
@@ -103,7 +103,7 @@ def test_no_tracked_file_names_a_registry_or_a_path_of_one_machine() -> None:
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
 def test_every_locked_package_has_one_version_and_hashes(lock: Path) -> None:
-    entries = lock.read_text().replace("\\\n", " ").splitlines()
+    entries = lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     assert entries
     for entry in entries:
         assert re.match(r"[a-z0-9._-]+==[^ ]+ ", entry), entry
@@ -129,16 +129,16 @@ def test_locks_hold_every_package_that_the_project_asks_for() -> None:
 
 
 def lock_text(name: str) -> str:
-    return (ROOT / "requirements" / f"{name}.txt").read_text()
+    return (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
 def test_the_readme_opens_with_the_two_commands(name: str) -> None:
-    opening = (ROOT / name).read_text()[:1500]
+    opening = (ROOT / name).read_text(encoding="utf-8")[:1500]
     assert "make demo" in opening
     assert "make test" in opening
 
 
 def test_the_changelog_knows_this_version_or_has_unreleased_changes() -> None:
-    changelog = (ROOT / "CHANGELOG.md").read_text()
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "## [Unreleased]" in changelog or f"## [{proa.__version__}]" in changelog
