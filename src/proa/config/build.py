@@ -1,0 +1,116 @@
+"""From validated tables to the settings that the programs take."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from proa.config.fields import MOST_WORKERS
+from proa.config.tables import EngineTable, ProaTable, RouteTable
+from proa.control.settings import AdminKeySpec, ControlSettings
+from proa.domain.fleet import EngineSpec
+from proa.gateway.settings import (
+    GatewaySettings,
+    KeySpec,
+    LimitsSettings,
+    LogSettings,
+    TlsSettings,
+)
+from proa.routing.spec import (
+    BreakerSpec,
+    MatchSpec,
+    ModelSpec,
+    OverflowSpec,
+    RouteSpec,
+    RoutingSpec,
+)
+
+
+def engine_specs(table: ProaTable, keys: dict[str, str]) -> tuple[EngineSpec, ...]:
+    """The engines; `keys` are the values of the variables that they name."""
+    return tuple(_engine(engine, keys) for engine in table.engines)
+
+
+def gateway_settings(
+    table: ProaTable,
+    *,
+    engines: tuple[EngineSpec, ...],
+    keys: tuple[KeySpec, ...] | None,
+    directory: Path,
+) -> GatewaySettings:
+    """The data plane's settings; relative paths start at `directory`."""
+    given = _given(table.gateway, but={"api_keys_file"})
+    if given.get("workers") == 0:
+        given["workers"] = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return GatewaySettings(
+        **given | _tuples(given, "trusted_proxies"),
+        engines=engines,
+        routing=_routing(table, engines),
+        keys=keys,
+        cors_allow_origins=tuple(table.cors.allow_origins or ()),
+        limits=LimitsSettings(**_given(table.limits)),
+        logs=_logs(table, directory),
+        tls=_tls(table, directory),
+        **_given(table.admission),
+    )
+
+
+def control_settings(
+    table: ProaTable, *, engines: tuple[EngineSpec, ...], keys: tuple[KeySpec, ...] | None
+) -> ControlSettings:
+    """The control plane's settings; of the keys those with `admin`."""
+    admins = tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin)
+    return ControlSettings(**_given(table.control), engines=engines, keys=admins)
+
+
+def _engine(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
+    given = {"server": table.name} | _given(table, but={"api_key_env"})
+    key = keys[table.api_key_env] if table.api_key_env else ""
+    return EngineSpec(**given | _tuples(given, "models"), api_key=key)
+
+
+def _routing(table: ProaTable, engines: tuple[EngineSpec, ...]) -> RoutingSpec:
+    policy = {} if table.policy.name is None else {"policy": table.policy.name}
+    return RoutingSpec(
+        routes=tuple(_route(route) for route in table.routes),
+        models=tuple(ModelSpec(**_given(model)) for model in table.models),
+        weights={engine.name: engine.weight for engine in engines},
+        breaker=BreakerSpec(**_given(table.breaker)),
+        **policy,
+    )
+
+
+def _route(table: RouteTable) -> RouteSpec:
+    given = _given(table, but={"match", "overflow_when", "fallback_on"})
+    if table.match is not None:
+        match = _given(table.match)
+        headers = tuple(match.pop("headers", {}).items())
+        given["match"] = MatchSpec(**match, headers=headers)
+    if table.overflow_when is not None:
+        given["overflow_when"] = OverflowSpec(**_given(table.overflow_when))
+    if table.fallback_on is not None:
+        given["fallback_on"] = frozenset(table.fallback_on)
+    return RouteSpec(**given | _tuples(given, "prefer", "overflow"))
+
+
+def _logs(table: ProaTable, directory: Path) -> LogSettings:
+    given = _given(table.logs)
+    if given.get("path", "-") != "-":
+        given["path"] = str(directory / given["path"])
+    return LogSettings(**given)
+
+
+def _tls(table: ProaTable, directory: Path) -> TlsSettings | None:
+    if table.tls is None:
+        return None
+    return TlsSettings(**{key: str(directory / path) for key, path in _given(table.tls).items()})
+
+
+def _given(table: BaseModel, *, but: set[str] | None = None) -> dict[str, Any]:
+    """The keys that the file has: what it leaves out is the settings' own default."""
+    return table.model_dump(exclude_unset=True, exclude=but)
+
+
+def _tuples(given: dict[str, Any], *keys: str) -> dict[str, tuple[Any, ...]]:
+    return {key: tuple(given[key]) for key in keys if key in given}

@@ -1,0 +1,122 @@
+"""Types of the values in proa.toml and keys.toml, each with what it accepts.
+
+A refused value raises ValueError (pydantic's way) whose text is what would be accepted.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from proa.config import addresses
+from proa.domain.fleet import EngineKind
+from proa.routing.spec import PolicyName
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # token, RFC 9110 section 5.6.2
+_HASH = re.compile(r"sha256:[0-9a-fA-F]{64}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_TEXT = 256
+MOST_WORKERS = 128
+
+
+def name(value: str) -> str:
+    """A name that goes into headers, metrics and logs as it is."""
+    if not _NAME.fullmatch(value):
+        raise ValueError("1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit")
+    return value
+
+
+def model_name(value: str) -> str:
+    """A model's name as engines and clients write it."""
+    if not value.strip() or not value.isprintable() or len(value) > _LONGEST_TEXT:
+        raise ValueError(f"a model's name, at most {_LONGEST_TEXT} printable characters")
+    return value
+
+
+def path_prefix(value: str) -> str:
+    """A path, or with a `*` at its end all paths that begin so."""
+    _check_path(value.removesuffix("*"), 'a path such as "/v1/chat/completions" or "/api/*"')
+    return value
+
+
+def path(value: str) -> str:
+    """A path without query, as it is sent to an engine."""
+    _check_path(value, 'a path such as "/v1/chat/completions", without query')
+    return value
+
+
+def _check_path(value: str, accepted: str) -> None:
+    is_plain = value.isascii() and value.isprintable() and not re.search(r'[ ?#*"<>\\^`{|}]', value)
+    if not (is_plain and value.startswith("/") and not value.startswith("//")):
+        raise ValueError(accepted)
+    if ".." in value.split("/"):
+        raise ValueError(f'{accepted}, without ".."')
+
+
+def header_name(value: str) -> str:
+    """A header's name, in lower case."""
+    if not _HEADER_NAME.fullmatch(value):
+        raise ValueError('a header\'s name such as "x-team"')
+    return value.lower()
+
+
+def header_value(value: str) -> str:
+    """A header's whole value, or `*` for any."""
+    if not value or not value.isascii() or not value.isprintable() or value.strip() != value:
+        raise ValueError('the header\'s whole value in ASCII, or "*" for "is present"')
+    return value
+
+
+def key_hash(value: str) -> str:
+    """The SHA-256 of an API key."""
+    if not _HASH.fullmatch(value):
+        raise ValueError('"sha256:" and 64 hexadecimal digits; "proa keys add" makes one')
+    return value.lower()
+
+
+def variable_name(value: str) -> str:
+    """The name of an environment variable, or nothing."""
+    if value and not VARIABLE.fullmatch(value):
+        raise ValueError("the name of an environment variable, not the key itself")
+    return value
+
+
+def file_path(value: str) -> str:
+    """A file's path."""
+    if not value or "\0" in value:
+        raise ValueError("the path of a file")
+    return value
+
+
+Name = Annotated[str, AfterValidator(name)]
+ModelName = Annotated[str, AfterValidator(model_name)]
+PathPrefix = Annotated[str, AfterValidator(path_prefix)]
+Path = Annotated[str, AfterValidator(path)]
+HeaderName = Annotated[str, AfterValidator(header_name)]
+HeaderValue = Annotated[str, AfterValidator(header_value)]
+KeyHash = Annotated[str, AfterValidator(key_hash)]
+VariableName = Annotated[str, AfterValidator(variable_name)]
+FilePath = Annotated[str, AfterValidator(file_path)]
+Listen = Annotated[str, AfterValidator(addresses.listen_address)]
+EngineUrl = Annotated[str, AfterValidator(addresses.engine_url)]
+Origin = Annotated[str, AfterValidator(addresses.origin)]
+Network = Annotated[str, AfterValidator(addresses.network)]
+
+Kind = Annotated[EngineKind, Field(strict=False)]
+Policy = Annotated[PolicyName, Field(strict=False)]
+
+Seconds = Annotated[float, Field(gt=0, le=604_800)]
+SecondsOrOff = Annotated[float, Field(ge=0, le=604_800)]
+Size = Annotated[int, Field(ge=1, le=2**40)]
+SizeOrOff = Annotated[int, Field(ge=0, le=2**40)]
+HeadSize = Annotated[int, Field(ge=1024, le=2**24)]
+Workers = Annotated[int, Field(ge=0, le=MOST_WORKERS)]
+PollSeconds = Annotated[float, Field(ge=0.05, le=3600)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+CountOrOff = Annotated[int, Field(ge=0, le=1_000_000)]
+Tokens = Annotated[int, Field(ge=0, le=2**40)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(gt=0, le=1_000_000)]
+Quality = Annotated[float, Field(ge=-1e9, le=1e9)]
+Status = Annotated[int, Field(ge=400, le=599)]

@@ -1,0 +1,32 @@
+"""Keys that the design of proa knows and this version does not do yet.
+
+They are refused like unknown keys, with a message of their own: a `[guard]` that was
+read and ignored would let pass what it is there to stop. Numbers in paths are left out.
+"""
+
+LATER_KEYS = frozenset(
+    {
+        "contract",
+        "guard",
+        "scaling",
+        "tenants",
+        "admission.ageing_s",
+        "admission.max_concurrent_requests",
+        "admission.queue_size",
+        "engines.gpu",
+        "engines.max_concurrent_requests",
+        "engines.metrics_url",
+        "routes.guard",
+        "routes.match.adapter",
+        "routes.match.class",
+        "routes.match.lora",
+        "routes.match.max_tokens",
+        "routes.match.pii",
+        "routes.match.tenant",
+        "routes.overflow_when.predicted_wait_s",
+        "routes.overflow_when.waiting",
+        "routes.priority",
+    }
+)
+
+LATER_POLICIES = ("expected_finish", "prefix_affinity", "session")

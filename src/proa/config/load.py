@@ -1,0 +1,164 @@
+"""From a file, flags and the environment to the settings of one generation."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proa.config.addresses import is_public
+from proa.config.build import control_settings, engine_specs, gateway_settings
+from proa.config.certificates import tls_faults
+from proa.config.checks import check_document
+from proa.config.document import Document, read_document
+from proa.config.environment import engine_keys
+from proa.config.faults import ConfigFaults, Fault
+from proa.config.keys_file import read_keys
+from proa.config.tables import ProaTable
+from proa.config.validation import validate
+from proa.control.settings import ControlSettings
+from proa.gateway.settings import GatewaySettings, KeySpec
+
+COMMAND_LINE = "command line"
+
+
+class Flags(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says in place of the file.
+
+    `engines` are `URL` or `NAME=URL`, and stand for a whole file; a URL without a
+    scheme is http. `insecure` allows public addresses without keys.
+    """
+
+    engines: tuple[str, ...] = ()
+    listen: str | None = None
+    control_listen: str | None = None
+    workers: int | None = None
+    insecure: bool = False
+
+
+NO_FLAGS = Flags()
+
+
+class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """One generation of settings, and the files that it was read from."""
+
+    gateway: GatewaySettings
+    control: ControlSettings
+    files: tuple[Path, ...]
+
+
+def load(
+    path: Path | None, flags: Flags = NO_FLAGS, environ: Mapping[str, str] = os.environ
+) -> LoadedConfig:
+    """The settings that `path` and the flags ask for; without a path the flags alone.
+
+    Raises:
+        ConfigError: `ConfigFaults` with everything that is wrong.
+    """
+    document = Document(COMMAND_LINE, {}, {}) if path is None else read_document(path)
+    document = _with_flags(document, flags)
+    directory = Path.cwd() if path is None else path.absolute().parent
+    files = (*([path] if path else []), *_named_files(document.data, directory))
+    table, faults = validate(ProaTable, document)
+    faults += check_document(document)
+    engine_secrets, unset = engine_keys(document, environ)
+    faults += unset
+    keys, key_faults = _keys(document.data, directory)
+    faults += key_faults
+    faults += tls_faults(document, directory)
+    if not flags.insecure:
+        faults += _public_faults(document, keys)
+    if table is None or faults:
+        raise ConfigFaults([_told_by_flag(fault, flags) for fault in faults], files)
+    engines = engine_specs(table, engine_secrets)
+    return LoadedConfig(
+        gateway=gateway_settings(table, engines=engines, keys=keys, directory=directory),
+        control=control_settings(table, engines=engines, keys=keys),
+        files=files,
+    )
+
+
+def _with_flags(document: Document, flags: Flags) -> Document:
+    # A [tls] with nothing in it asks for nothing, like every other empty table.
+    data = {key: value for key, value in document.data.items() if (key, value) != ("tls", {})}
+    for table, key, value in (
+        ("gateway", "listen", flags.listen),
+        ("control", "listen", flags.control_listen),
+        ("gateway", "workers", flags.workers),
+    ):
+        if value is not None and isinstance(data.get(table, {}), dict):
+            data[table] = data.get(table, {}) | {key: value}
+    if flags.engines:
+        data["engines"] = [_engine(i, text) for i, text in enumerate(flags.engines, start=1)]
+    return Document(document.name, data, document.lines)
+
+
+def _engine(number: int, text: str) -> dict[str, str]:
+    name, equals, url = text.partition("=")
+    if not equals or "/" in name or ":" in name:
+        name, url = f"engine-{number}", text
+    has_scheme = "://" in url or url.startswith("unix:")
+    return {"name": name, "url": url if has_scheme else f"http://{url}"}
+
+
+_FLAG_NAMES = {
+    "gateway.listen": ("--listen", "listen"),
+    "control.listen": ("--control-listen", "control_listen"),
+    "gateway.workers": ("--workers", "workers"),
+}
+
+
+def _told_by_flag(fault: Fault, flags: Flags) -> Fault:
+    name, field = _FLAG_NAMES.get(fault.key, ("", ""))
+    if not field or getattr(flags, field) is None:
+        return fault
+    return msgspec.structs.replace(fault, file=COMMAND_LINE, key=name, line=None)
+
+
+def _named_files(data: Mapping[str, Any], directory: Path) -> list[Path]:
+    """Files whose change asks for a reload: keys, certificates."""
+    names = [_value(data, "gateway", "api_keys_file")]
+    names += [_value(data, "tls", key) for key in ("cert_file", "key_file", "client_ca_file")]
+    return [directory / name for name in names if isinstance(name, str) and name]
+
+
+def _keys(
+    data: Mapping[str, Any], directory: Path
+) -> tuple[tuple[KeySpec, ...] | None, Sequence[Fault]]:
+    name = _value(data, "gateway", "api_keys_file")
+    if not isinstance(name, str) or not name:
+        return None, ()
+    try:
+        return read_keys(directory / name), ()
+    except ConfigFaults as error:
+        return None, error.faults
+
+
+def _public_faults(document: Document, keys: tuple[KeySpec, ...] | None) -> list[Fault]:
+    """Addresses that others can reach and that nothing guards."""
+    data = document.data
+    has_admin = any(key.admin for key in keys or ())
+    is_keyed = isinstance(_value(data, "gateway", "api_keys_file"), str)
+    faults = []
+    for table, is_guarded, guard in (
+        ("gateway", is_keyed, "[gateway] api_keys_file"),
+        ("control", has_admin, "an API key with admin = true"),
+    ):
+        listen = _value(data, table, "listen")
+        if is_guarded or not isinstance(listen, str) or ":" not in listen or not is_public(listen):
+            continue
+        faults.append(
+            document.fault(
+                (table, "listen"),
+                f"it needs {guard}, a loopback address, or --insecure",
+                shown=f'"{listen}"',
+                problem="can be reached from other machines",
+            )
+        )
+    return faults
+
+
+def _value(data: Mapping[str, Any], table: str, key: str) -> object:
+    given = data.get(table)
+    return given.get(key) if isinstance(given, dict) else None

@@ -1,0 +1,149 @@
+"""The tables of proa.toml and keys.toml as pydantic reads them.
+
+Keys that may be left out default to None here and are then not passed on: the
+default itself stands once, in the settings beside its consumer.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from proa.config import fields as f
+
+
+class Table(BaseModel):
+    """What all tables share: unknown keys, wrong types, inf and nan are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class GatewayTable(Table):
+    listen: f.Listen | None = None
+    workers: f.Workers | None = None
+    api_keys_file: f.FilePath | None = None
+    trusted_proxies: list[f.Network] | None = None
+    heartbeat_s: f.SecondsOrOff | None = None
+
+
+class ControlTable(Table):
+    listen: f.Listen | None = None
+    poll_interval_s: f.PollSeconds | None = None
+
+
+class EngineTable(Table):
+    name: f.Name
+    url: f.EngineUrl
+    kind: f.Kind | None = None
+    models: list[f.ModelName] | None = None
+    server: f.Name | None = None
+    weight: f.Weight | None = None
+    api_key_env: f.VariableName | None = None
+
+
+class ModelTable(Table):
+    name: f.ModelName
+    quality: f.Quality
+
+
+class MatchTable(Table):
+    path: f.PathPrefix | None = None
+    model: f.ModelName | None = None
+    headers: dict[f.HeaderName, f.HeaderValue] | None = None
+    max_input_tokens: f.Tokens | None = None
+    min_input_tokens: f.Tokens | None = None
+
+
+class OverflowTable(Table):
+    in_flight: f.Count | None = None
+
+
+class RouteTable(Table):
+    name: f.Name
+    match: MatchTable | None = None
+    rewrite_path: f.Path | None = None
+    model: f.ModelName | None = None
+    prefer: list[f.Name] | None = None
+    overflow: list[f.Name] | None = None
+    overflow_when: OverflowTable | None = None
+    min_quality: f.Quality | None = None
+    fallback_on: list[f.Status] | None = None
+
+
+class PolicyTable(Table):
+    name: f.Policy | None = None
+
+
+class TlsTable(Table):
+    cert_file: f.FilePath
+    key_file: f.FilePath
+    client_ca_file: f.FilePath | None = None
+
+
+class CorsTable(Table):
+    allow_origins: list[f.Origin] | None = None
+
+
+class LogsTable(Table):
+    format: Literal["json", "text"] | None = None
+    path: f.FilePath | None = None
+    requests: bool | None = None
+
+
+class LimitsTable(Table):
+    max_head_bytes: f.HeadSize | None = None
+    max_body_bytes: f.Size | None = None
+    body_budget_bytes: f.Size | None = None
+    head_timeout_s: f.Seconds | None = None
+    body_min_bytes_per_s: f.SizeOrOff | None = None
+    keep_alive_s: f.Seconds | None = None
+    linger_s: f.Seconds | None = None
+    drain_timeout_s: f.Seconds | None = None
+    max_connections: f.Count | None = None
+    max_connections_per_client: f.CountOrOff | None = None
+    pool_idle_s: f.Seconds | None = None
+    connect_timeout_s: f.Seconds | None = None
+    first_byte_timeout_s: f.Seconds | None = None
+    stall_timeout_s: f.Seconds | None = None
+    total_timeout_s: f.Seconds | None = None
+
+
+class AdmissionTable(Table):
+    retry_budget: f.Share | None = None
+
+
+class BreakerTable(Table):
+    failures: f.Count | None = None
+    open_s: f.Seconds | None = None
+    max_open_s: f.Seconds | None = None
+    successes: f.Count | None = None
+    slow_start_s: f.SecondsOrOff | None = None
+
+
+class ProaTable(Table):
+    """The whole of proa.toml."""
+
+    gateway: GatewayTable = GatewayTable()
+    control: ControlTable = ControlTable()
+    engines: list[EngineTable] = []
+    models: list[ModelTable] = []
+    routes: list[RouteTable] = []
+    policy: PolicyTable = PolicyTable()
+    tls: TlsTable | None = None
+    cors: CorsTable = CorsTable()
+    logs: LogsTable = LogsTable()
+    limits: LimitsTable = LimitsTable()
+    admission: AdmissionTable = AdmissionTable()
+    breaker: BreakerTable = BreakerTable()
+
+
+class KeyTable(Table):
+    name: f.Name
+    hash: f.KeyHash
+    max_concurrent_requests: f.CountOrOff | None = None
+    admin: bool | None = None
+
+
+class KeysTable(Table):
+    """The whole of keys.toml."""
+
+    keys: list[KeyTable] = []
