@@ -18,7 +18,29 @@ def test_listen_addresses(value: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["8080", ":8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:8080", "[::1]", "[x]:1", "1.2.3:1", "http://a:1", "a:+1", "a:\N{ARABIC-INDIC", "DIGIT", "ONE}", "unix:", "unix:run/p", "unix:/run/../p", "unix:/a/", "unix://h/x", "", "a b:1", "unix:/" + "x" * 107, "unix:/a\0b",],
+    [
+        "8080",
+        ":8080",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:65536",
+        "::1:8080",
+        "[::1]",
+        "[x]:1",
+        "1.2.3:1",
+        "http://a:1",
+        "a:+1",
+        "a:\N{ARABIC-INDIC DIGIT ONE}",
+        "unix:",
+        "unix:run/p",
+        "unix:/run/../p",
+        "unix:/a/",
+        "unix://h/x",
+        "",
+        "a b:1",
+        "unix:/" + "x" * 107,
+        "unix:/a\0b",
+    ],
 )
 def test_other_listen_addresses_are_refused(value: str) -> None:
     with pytest.raises(ValueError, match="unix:/absolute/path"):
@@ -40,7 +62,33 @@ def test_engine_addresses(value: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["host:8000", "ftp://h", "http://", "http://:80", "http://h:0", "http://h:99999", "http://h:x", "http://u:p@h", "http://h/v1", "http://h//", "http://h/..", "http://h?x", "http://h#x", "http://h\\x", "http://호스트", "http://[::1", "http://[::1]x:1", "http://-h", "http://300.1.1.1", "http:///x", "unix://h/x", "unix:x", "", "http://h h", "http://h\r\nx",],
+    [
+        "host:8000",
+        "ftp://h",
+        "http://",
+        "http://:80",
+        "http://h:0",
+        "http://h:99999",
+        "http://h:x",
+        "http://u:p@h",
+        "http://h/v1",
+        "http://h//",
+        "http://h/..",
+        "http://h?x",
+        "http://h#x",
+        "http://h\\x",
+        "http://호스트",
+        "http://[::1",
+        "http://[::1]x:1",
+        "http://-h",
+        "http://300.1.1.1",
+        "http:///x",
+        "unix://h/x",
+        "unix:x",
+        "",
+        "http://h h",
+        "http://h\r\nx",
+    ],
 )
 def test_other_engine_addresses_are_refused(value: str) -> None:
     with pytest.raises(ValueError, match="unix:/absolute/path"):
