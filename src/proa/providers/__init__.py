@@ -1,0 +1,5 @@
+"""Where engines run: processes of this machine, and the embedded llama.cpp server.
+
+Nothing here asks engines about their load (engines/) or decides how many there are.
+Start with `local.py`.
+"""
