@@ -1,0 +1,129 @@
+"""The metrics page, read back by Prometheus' own parser."""
+
+import re
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
+from proa.domain.outcome import Outcome
+from proa.telemetry.metrics import MetricsSource, prometheus_text
+from proa.telemetry.process import ProcessView, ReloadView, WorkerView
+from proa.telemetry.rows import (
+    Engine,
+    Header,
+    Key,
+    SharedRows,
+    engine_base,
+    key_base,
+    observe_duration,
+    observe_ttft,
+)
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+@pytest.fixture
+def rows() -> SharedRows:
+    return SharedRows.create(3)
+
+
+def source(rows: SharedRows, **process: object) -> MetricsSource:
+    engines = (
+        EngineView(name="main", kind=EngineKind.VLLM, state=EngineState.READY),
+        EngineView(name="aux", kind=EngineKind.LLAMACPP, state=EngineState.LOADING),
+    )
+    workers = tuple(WorkerView(index=n, pid=100 + n, generation=1, alive=n == 1) for n in (1, 2))
+    return MetricsSource(
+        rows=rows,
+        engine_slots={"main": 0, "aux": 3},
+        key_slots={"team-a": 5},
+        fleet=FleetView(4, engines),
+        process=ProcessView(workers=workers, worker_restarts=7, **process),  # type: ignore[arg-type]
+        version="1.2.3",
+    )
+
+
+def samples(source: MetricsSource) -> Samples:
+    families = text_string_to_metric_families(prometheus_text(source).decode())
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def value(page: Samples, name: str, **labels: str) -> float:
+    return page[name, tuple(sorted(labels.items()))]
+
+
+def test_counters_are_the_sum_of_all_workers(rows: SharedRows) -> None:
+    at = engine_base(3)
+    for n in (1, 2):
+        rows.rows[n][at + Engine.OUTCOME + Outcome.BUSY] = 10 * n
+        rows.rows[n][at + Engine.COMPLETION_TOKENS] = 100 * n
+        rows.rows[n][at + Engine.IN_FLIGHT] = n
+        rows.rows[n][key_base(5) + Key.IN_FLIGHT] = 2
+        rows.rows[n][Header.REFUSED_KEY_CAP] = 4
+        rows.rows[n][Header.LOG_DROPPED] = 1
+    page = samples(source(rows, log_lines_dropped=5))
+    assert value(page, "proa_requests_total", engine="aux", outcome="busy") == 30
+    assert value(page, "proa_requests_total", engine="main", outcome="busy") == 0
+    assert value(page, "proa_completion_tokens_total", engine="aux") == 300
+    assert value(page, "proa_requests_in_flight", engine="aux") == 3
+    assert value(page, "proa_key_requests_in_flight", key="team-a") == 4
+    assert value(page, "proa_refused_total", reason="key_cap") == 8
+    assert value(page, "proa_log_lines_dropped_total") == 7
+
+
+def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
+    for microseconds in (5_000, 10_000, 10_001, 99_000_000):
+        observe_ttft(rows.rows[1], engine_base(0), microseconds)
+    observe_duration(rows.rows[2], engine_base(0), 250_000)
+    page = samples(source(rows))
+    name = "proa_time_to_first_token_seconds"
+    assert value(page, f"{name}_bucket", engine="main", le="0.01") == 2
+    assert value(page, f"{name}_bucket", engine="main", le="0.025") == 3
+    assert value(page, f"{name}_bucket", engine="main", le="60.0") == 3
+    assert value(page, f"{name}_bucket", engine="main", le="+Inf") == 4
+    assert value(page, f"{name}_count", engine="main") == 4
+    assert value(page, f"{name}_sum", engine="main") == pytest.approx(99.025001)
+    duration = "proa_request_duration_seconds"
+    assert value(page, f"{duration}_bucket", engine="main", le="0.1") == 0
+    assert value(page, f"{duration}_bucket", engine="main", le="0.25") == 1
+
+
+def test_the_fleet_and_its_breakers(rows: SharedRows) -> None:
+    rows.rows[2][engine_base(0) + Engine.BREAKER] = 2
+    page = samples(source(rows))
+    assert value(page, "proa_engine_up", engine="main") == 1
+    assert value(page, "proa_engine_up", engine="aux") == 0
+    assert value(page, "proa_engine_state", engine="aux", state="loading") == 1
+    assert value(page, "proa_engine_state", engine="aux", state="ready") == 0
+    assert value(page, "proa_breaker_state", engine="main", worker="1") == 0
+    assert value(page, "proa_breaker_state", engine="main", worker="2") == 2
+
+
+def test_the_processes(rows: SharedRows) -> None:
+    page = samples(source(rows, last_reload=ReloadView(at_s=1.0, error="no")))
+    assert value(page, "proa_workers") == 1
+    assert value(page, "proa_worker_restarts_total") == 7
+    assert value(page, "proa_config_last_reload_success") == 0
+    assert value(page, "proa_build_info", version="1.2.3") == 1
+    assert value(samples(source(rows)), "proa_config_last_reload_success") == 1
+
+
+def test_the_page_does_not_grow_with_traffic(rows: SharedRows) -> None:
+    before = set(samples(source(rows)))
+    for cell in range(len(rows.rows[1])):
+        rows.rows[1][cell] = 9_999
+    assert set(samples(source(rows))) == before
+
+
+def test_names_keep_prometheus_rules(rows: SharedRows) -> None:
+    text = prometheus_text(source(rows)).decode()
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+    assert all(name.startswith("proa_") for name in types)
+    assert all(name.endswith("_total") for name, kind in types.items() if kind == "counter")
+    assert "_created" not in text
+    assert len(re.findall(r"^# HELP proa_\S+ .+\.$", text, re.MULTILINE)) == len(types)
