@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 LISTEN_FORMS = 'HOST:PORT, "[::]:8080" for IPv6, or "unix:/absolute/path"'
 URL_FORMS = "http://HOST:PORT, https://HOST:PORT or unix:/absolute/path"
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
+_BASE_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*")
 _PORT = re.compile(r"[0-9]{1,5}")
 _LONGEST_SOCKET_PATH = 107  # sun_path of Linux less its NUL, unix(7)
 _LONGEST_HOST = 253
@@ -42,10 +43,13 @@ def engine_url(value: str) -> str:
         raise ValueError(URL_FORMS)
     if "@" in parts.netloc:
         raise ValueError(f"{URL_FORMS}, without user and password; a key goes to api_key_env")
-    if parts.path not in ("", "/") or "?" in value or "#" in value:
-        raise ValueError(f"{URL_FORMS}, with nothing after it: the client's path is sent on")
+    path = parts.path.rstrip("/")
+    if not _BASE_PATH.fullmatch(path) or "?" in value or "#" in value:
+        raise ValueError(f"{URL_FORMS}, with no more than a plain path before the client's own")
+    if path.endswith("/v1"):
+        raise ValueError(f"{URL_FORMS}, without /v1: the client's path, which has it, is sent on")
     _check_authority(parts.netloc)
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def is_public(listen: str) -> bool:

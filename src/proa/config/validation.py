@@ -42,8 +42,9 @@ def validate(model: type[T], document: Document) -> tuple[T | None, list[Fault]]
 
 
 def _fault(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> Fault:
-    # A header's name that is refused is told as ("headers", NAME, "[key]").
-    path: KeyPath = tuple(part for part in detail["loc"] if part != "[key]")
+    path: KeyPath = detail["loc"]
+    if "headers" in path and path[-1] == "[key]":  # pydantic's mark for the name of an entry
+        path = path[:-1]
     match detail["type"]:
         case "missing":
             return document.fault(path, _missing(path), problem="is missing")
