@@ -11,8 +11,13 @@ import pytest
 from pydantic import BaseModel
 
 from proa.config.tables import KeysTable, ProaTable
+from proa.domain.fleet import FleetView
 from proa.errors import API_ERRORS, ApiError
 from proa.routing.spec import PolicyName
+from proa.telemetry.logs import RequestRecord
+from proa.telemetry.metrics import MetricsSource, prometheus_text
+from proa.telemetry.process import ProcessView
+from proa.telemetry.rows import SharedRows
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = subprocess.run(
@@ -80,3 +85,23 @@ def test_local_links_lead_somewhere(page: str) -> None:
 
 def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_every_metric_has_one_heading_and_every_heading_a_metric() -> None:
+    source = MetricsSource(
+        rows=SharedRows.create(1),
+        engine_slots={},
+        key_slots={},
+        fleet=FleetView(1, ()),
+        process=ProcessView(),
+        version="0",
+    )
+    served = re.findall(r"^# TYPE (\S+)", prometheus_text(source).decode(), re.MULTILINE)
+    told = [name[1:-1] for name in headings("docs/metrics.md") if name.startswith("`")]
+    assert sorted(told) == sorted(served)
+
+
+def test_every_field_of_a_request_log_line_is_told() -> None:
+    page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    table = page.split("| field of a request | |", 1)[1]
+    assert [name for name in RequestRecord.__struct_fields__ if f"`{name}`" not in table] == []
