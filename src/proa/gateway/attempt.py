@@ -1,0 +1,276 @@
+"""One upstream try: from the lease on an engine to the end of its answer.
+
+An attempt reads what the engine says and tells its exchange one of four things:
+bytes for the client, the end, a failure before anything went out, or a stream that
+broke afterwards. It never talks to the client itself.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from proa.domain.outcome import Outcome
+from proa.engines.adapters import classify
+from proa.gateway.lease import Lease
+from proa.gateway.link import EngineLink
+from proa.gateway.relay import EventRelay, TailTooLong
+from proa.gateway.upstream import UpstreamConnection
+from proa.wire.response_parser import ResponseParser
+from proa.wire.usage import Usage, note_answer
+
+if TYPE_CHECKING:
+    from proa.gateway.exchange import Exchange
+
+ERROR_BODY_MAX_BYTES = 65_536
+_WEIGHED = frozenset((408, 424, 429, 499))
+_MOVING_S = 2.0
+
+
+class Attempt:
+    """`body_sent` and `answered` (any byte of a response) bound what may be retried."""
+
+    __slots__ = (
+        "_captured", "_connecting", "_fresh_only", "_mode", "_tail", "answered", "body_sent", "connection",
+        "exchange", "lease", "link", "paused", "relay", "usage",
+    )  # fmt: skip
+
+    def __init__(self, exchange: "Exchange", link: EngineLink) -> None:
+        self.exchange = exchange
+        self.link = link
+        self.lease = Lease(link, exchange.plane.now)
+        self.connection: UpstreamConnection | None = None
+        self.relay: EventRelay | None = None
+        self.usage = Usage()
+        self.body_sent = False
+        self.answered = False
+        self.paused = False
+        self._connecting: asyncio.Task[None] | None = None
+        self._fresh_only = False
+        self._mode = _head
+        self._captured = b""
+        self._tail = b""
+
+    # start
+
+    def start(self) -> None:
+        """Send the request on an idle connection, or connect first."""
+        plane = self.exchange.plane
+        if not self._fresh_only:
+            oldest_s = plane.now - self.exchange.limits.pool_idle_s
+            connection = self.link.idle_connection(oldest_s)
+            if connection is not None:
+                connection.reused = True
+                self._send(connection)
+                return
+        self.exchange.expect_within(self.exchange.limits.connect_timeout_s)
+        self._connecting = plane.loop.create_task(self._connect())
+
+    async def _connect(self) -> None:
+        try:
+            connection = await self.link.connect(UpstreamConnection)
+        except (OSError, UnicodeError) as error:
+            self._connecting = None
+            self._fail(Outcome.BROKEN, 502, f"engine {self.link.name} can't be reached: {_reason(error)}")
+            return
+        self._connecting = None
+        if self.lease.open:
+            self._send(cast(UpstreamConnection, connection))
+        else:
+            cast(UpstreamConnection, connection).close()
+
+    def _send(self, connection: UpstreamConnection) -> None:
+        exchange = self.exchange
+        self.connection = connection
+        self.body_sent = True
+        exchange.expect_answer()
+        head = exchange.upstream_head(self.link)
+        connection.send(self, head, exchange.body, head_request=exchange.head.method == b"HEAD")
+
+    # what the connection reports
+
+    def received(self, parser: ResponseParser) -> None:
+        """The parser took in a read; hand on what it found."""
+        self.answered = True
+        self.exchange.moved = True
+        self._mode(self, parser)
+
+    def malformed(self, message: str) -> None:
+        """The engine broke HTTP."""
+        self._broke(f"engine {self.link.name}: {message}")
+
+    def connection_lost(self, exc: Exception | None, *, orderly: bool) -> None:
+        """The connection ended before the exchange did."""
+        connection = self.connection
+        parser = connection.parser if connection else None
+        if connection is not None and connection.reused and not self.answered and not self._fresh_only:
+            self._fresh_only = True  # a pooled connection that its engine had closed: once more, afresh
+            connection.detach()
+            self.connection = None
+            self.start()
+            return
+        if orderly and parser is not None and parser.until_close and parser.end_of_connection():
+            self._mode(self, parser)
+            return
+        self._broke(f"engine {self.link.name} closed the connection{_because(exc)}")
+
+    # control by the exchange
+
+    def pause(self, paused: bool) -> None:
+        """Back-pressure: stop or go on reading from the engine."""
+        if self.connection is not None and self.paused is not paused:
+            self.paused = paused
+            transport = self.connection.transport
+            if not transport.is_closing():
+                transport.pause_reading() if paused else transport.resume_reading()
+
+    def cancel(self, outcome: Outcome = Outcome.CANCELLED) -> None:
+        """Stop the engine's work at once, in whatever state."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+            self._connecting = None
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+        self.lease.release(outcome, self.exchange.plane.now)
+
+    def timed_out(self) -> None:
+        """The engine said nothing for too long."""
+        connecting = self._connecting is not None
+        moving = self.exchange.plane.now - self.link.moved_at < _MOVING_S
+        what = "connecting took too long" if connecting else "no answer in time"
+        outcome = Outcome.BUSY if moving and not connecting else Outcome.BROKEN
+        self._broke(f"engine {self.link.name}: {what}", outcome, 504)
+
+    # ends
+
+    def _broke(self, message: str, outcome: Outcome = Outcome.BROKEN, status: int = 502) -> None:
+        if self.exchange.committed:
+            self.cancel(outcome)
+            self.exchange.stream_broke(self, outcome, status, message)
+        else:
+            self._fail(outcome, status, message)
+
+    def _fail(self, outcome: Outcome, status: int, message: str) -> None:
+        self.cancel(outcome)
+        self.exchange.attempt_failed(self, outcome, status, message)
+
+    def _finish(self, parser: ResponseParser, outcome: Outcome) -> None:
+        """The answer is whole: give the connection back and release the engine."""
+        connection = self.connection
+        self.connection = None
+        if connection is not None:
+            reusable = connection.reusable
+            connection.detach()
+            if reusable and not self.paused:
+                self.link.keep(connection, self.exchange.plane.now)
+            else:
+                connection.close()
+        self.lease.release(outcome, self.exchange.plane.now)
+
+
+# Modes: what a read means, from the head of the answer to its end. Each takes the attempt and its parser.
+
+
+def _head(attempt: Attempt, parser: ResponseParser) -> None:
+    if not parser.head_complete:
+        return
+    exchange, status = attempt.exchange, parser.status
+    content_type = parser.fields.get(b"content-type", b"")
+    if status >= 400 and (status >= 500 or status in _WEIGHED or status in exchange.fallback_on):
+        mode = _weigh
+    elif exchange.committed and not content_type.startswith(b"text/event-stream"):
+        mode = _weigh  # a heartbeat went out: anything but events has become an error event
+    elif status < 300 and content_type.startswith((b"text/event-stream", b"application/x-ndjson")):
+        ndjson = content_type.startswith(b"a")
+        attempt.relay = EventRelay(exchange.surface, ndjson=ndjson, started=exchange.head.method == b"HEAD")
+        attempt.usage = attempt.relay.usage
+        mode = _events
+    else:
+        exchange.send_head(attempt, parser)
+        mode = _pass
+    attempt._mode = mode
+    mode(attempt, parser)
+
+
+def _pass(attempt: Attempt, parser: ResponseParser) -> None:
+    """Any other answer: the pieces go on as they come."""
+    exchange, pieces = attempt.exchange, parser.pieces
+    if pieces:
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        attempt._tail = data if len(data) >= 4096 else attempt._tail[-4096:] + data
+        exchange.send_body(data, last=parser.complete)
+    if parser.complete:
+        status = parser.status
+        outcome = Outcome.OK if status < 400 else Outcome.CLIENT_FAULT
+        if outcome is Outcome.OK:
+            note_answer(attempt.usage, attempt._tail)
+        attempt._finish(parser, outcome)
+        exchange.finished(attempt, outcome)
+
+
+def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
+    """An error answer: read its body, so that it can be classified, retried or retold."""
+    attempt._captured += b"".join(parser.pieces)
+    parser.pieces.clear()
+    if not parser.complete and len(attempt._captured) <= ERROR_BODY_MAX_BYTES:
+        return
+    exchange, body = attempt.exchange, attempt._captured[:ERROR_BODY_MAX_BYTES]
+    outcome = classify(attempt.link.kind, parser.status, body)
+    if parser.complete:
+        attempt._finish(parser, outcome)
+    else:
+        attempt.cancel(outcome)
+    exchange.engine_error(attempt, outcome, parser.status, body, parser.fields)
+
+
+def _events(attempt: Attempt, parser: ResponseParser) -> None:
+    """A stream: whole events go on, the first content commits the status."""
+    exchange, relay, pieces = attempt.exchange, cast(EventRelay, attempt.relay), parser.pieces
+    if pieces:
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        try:
+            events = relay.feed(data)
+        except TailTooLong:
+            attempt._broke(f"engine {attempt.link.name} sent an event without an end")
+            return
+        if events:
+            if exchange.ttft_s is None:
+                exchange.first_content(attempt, parser)
+            exchange.send_body(events, last=False)
+        if relay.error is not None:
+            _stream_error(attempt, relay)
+            return
+    if parser.complete:
+        _events_end(attempt, parser, relay)
+
+
+def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
+    error = relay.error
+    assert error is not None
+    outcome = classify(attempt.link.kind, error.status, error.data)
+    attempt.cancel(outcome)
+    if relay.started:
+        attempt.exchange.stream_failed(attempt, outcome)
+    else:
+        attempt.exchange.engine_error(attempt, outcome, error.status, error.data, {})
+
+
+def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:
+    exchange = attempt.exchange
+    if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
+        attempt._broke(f"engine {attempt.link.name} ended the stream early")
+        return
+    if not exchange.head_sent:
+        exchange.send_head(attempt, parser)
+    attempt._finish(parser, Outcome.OK)
+    exchange.send_body(b"", last=True)
+    exchange.finished(attempt, Outcome.OK)
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).strip()
+
+
+def _because(exc: Exception | None) -> str:
+    return f": {_reason(exc)}" if exc is not None else ""

@@ -1,0 +1,59 @@
+"""What a request asks for: its model, whether it streams, and the text of its prompt."""
+
+import msgspec
+
+from proa.wire.fields import multipart_model, read_fields, replace_model, replace_multipart_model
+from proa.wire.request_head import RequestHead
+from proa.wire.surface import ModelPlace, Surface, triton_model
+
+
+class Asked(msgspec.Struct, gc=False):
+    """The peek at one request. `target` is the path with its query, as it goes upstream."""
+
+    path: str
+    target: bytes
+    model: str | None = None
+    stream: bool = False
+    features: object = None
+
+    def headers(self, head: RequestHead, names: frozenset[str]) -> dict[str, str]:
+        """The headers that rules match on."""
+        found = {}
+        for line in head.lines:
+            name, _, value = line.partition(b": ")
+            key = name.decode("latin-1").lower()
+            if key in names:
+                found[key] = value[:-2].decode("latin-1")
+        for key_bytes, value in head.fields.items():
+            key = key_bytes.decode("latin-1")
+            if key in names:
+                found[key] = value.decode("latin-1")
+        return found
+
+    def rewrite_path(self, path: str) -> None:
+        """Send to another path; the query stays."""
+        query = self.target.partition(b"?")
+        self.target = path.encode() + query[1] + query[2]
+
+    def with_model(self, body: bytes, model: str, surface: Surface) -> bytes | None:
+        """The body that asks for `model`; None when it can't be written."""
+        if surface.model_place is ModelPlace.MULTIPART:
+            return replace_multipart_model(body, model)
+        return replace_model(body, model) if surface.model_place is ModelPlace.BODY else None
+
+
+def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
+    """Read the few fields that routing needs; an unreadable body asks for nothing."""
+    asked = Asked(head.path.decode("latin-1"), head.target)
+    if surface.model_place is ModelPlace.PATH:
+        asked.model = triton_model(head.path)
+        asked.stream = head.path.endswith(b"/generate_stream")
+    elif body:
+        content_type = head.fields.get(b"content-type", b"")
+        if content_type.startswith(b"multipart/"):
+            asked.model = multipart_model(body)
+        elif body.lstrip()[:1] == b"{":
+            fields = read_fields(body)
+            asked.model = fields.model
+            asked.stream = fields.stream
+    return asked

@@ -1,0 +1,367 @@
+"""A client's connection: heads and bodies in, answers out, one exchange at a time.
+
+Reading is never stopped for good while an exchange is open, because with a paused
+transport neither FIN nor RST is reported: pipelined bytes wait in a buffer, and
+above its limit the sweep watches the socket instead. A client that closes its
+sending half is taken to be gone, as nginx does.
+"""
+
+import asyncio
+import select
+from typing import TYPE_CHECKING, cast
+
+from proa.gateway.exchange import Exchange
+from proa.gateway.request_body import RequestBody
+from proa.telemetry.rows import Header
+from proa.wire.refusal import ProtocolRefusal
+from proa.wire.request_head import RequestHead, check_partial_head, parse_request_head
+from proa.wire.response_head import CONTINUE
+
+if TYPE_CHECKING:
+    from proa.gateway.plane import DataPlane
+
+HIGH_WATER_BYTES = 65_536
+_PIPELINED_MAX_BYTES = 65_536
+_LINE_MAX_BYTES = 32_768
+_FOREVER = float("inf")
+_GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
+
+
+class ClientConnection(asyncio.Protocol):
+    """`deadline` is on the plane's coarse clock; the sweep calls `expired` when it has passed."""
+
+    __slots__ = (
+        "_body", "_checked_bytes", "_forwarding", "_forwarding_host", "_head_since", "_looping", "_paused_reading",
+        "_pending", "_stuck_bytes", "_stuck_since", "_trusted_peer", "_watch", "body_read", "closing",
+        "closing_after", "deadline", "exchange", "peer", "plane", "secure", "transport",
+    )  # fmt: skip
+
+    def __init__(self, plane: "DataPlane") -> None:
+        self.plane = plane
+        # connection
+        self.transport = cast(asyncio.Transport, None)
+        self.peer = ""
+        self.secure = False
+        self.closing = False
+        self.deadline = plane.now + plane.settings.limits.head_timeout_s
+        self._trusted_peer = False
+        self._forwarding = b""
+        self._forwarding_host = b""
+        # request
+        self.exchange: Exchange | None = None
+        self.body_read = True
+        self._pending = b""
+        self._head_since = 0.0
+        self._checked_bytes = 0
+        self._body: RequestBody | None = None
+        self._looping = False
+        self._paused_reading = False
+        self._watch: select.poll | None = None
+        # answer
+        self.closing_after = False
+        self._stuck_bytes = 0
+        self._stuck_since = 0.0
+
+    # from the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+        peer = transport.get_extra_info("peername")
+        self.peer = str(peer[0]) if isinstance(peer, tuple) else "unix"
+        self.secure = transport.get_extra_info("sslcontext") is not None
+        self._trusted_peer = self.plane.trusts(self.peer)
+        self.plane.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closing = True
+        self.plane.closed(self)
+        self._drop_body()
+        if self.exchange is not None:
+            self.exchange.client_gone()
+
+    def eof_received(self) -> None:
+        if self.exchange is not None:
+            self.closing = True
+            self.exchange.client_gone()
+            self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self.closing:
+            return
+        if self.exchange is None:
+            if self._pending:
+                data = self._pending + data
+                self._pending = b""
+            self._requests(data)
+        elif self._body is not None:
+            self._more_body(data)
+        else:
+            self._pipelined(data)
+
+    def pause_writing(self) -> None:
+        if self.exchange is not None:
+            self.exchange.writing_paused(True)
+
+    def resume_writing(self) -> None:
+        if self.exchange is not None:
+            self.exchange.writing_paused(False)
+
+    # requests
+
+    def _requests(self, data: bytes) -> None:
+        """Serve the requests in `data` one after another, until one is underway."""
+        self._looping = True
+        while data and not self.closing:
+            end = data.find(b"\r\n\r\n") + 4
+            if end == 3:
+                self._partial_head(data)
+                break
+            data = self._request(data, end)
+            if self.exchange is not None:
+                if data:
+                    self._pipelined(data)
+                break
+        self._looping = False
+
+    def _request(self, data: bytes, end: int) -> bytes:
+        """Serve the request whose head ends at `end`; returns what follows it."""
+        if data[0] in b"\r\n":
+            stripped = data.lstrip(b"\r\n")
+            if not stripped or end - (len(data) - len(stripped)) <= 4:
+                return stripped
+            data, end = stripped, end - (len(data) - len(stripped))
+        if end > self.plane.settings.limits.max_head_bytes:
+            self._head_too_large(data)
+            return b""
+        try:
+            head = parse_request_head(data[:end])
+        except ProtocolRefusal as refusal:
+            self._refuse(refusal)
+            return b""
+        self._head_since = 0.0
+        self._checked_bytes = 0
+        exchange = self.exchange = Exchange(self, head)
+        length = head.content_length
+        whole = not head.chunked and len(data) - end >= length
+        self.body_read = whole
+        if not exchange.admit():
+            return data[end + length :] if whole else b""
+        if whole:
+            exchange.run(data[end : end + length])
+            return data[end + length :]
+        self._start_body(head, data[end:])
+        return b""
+
+    def _partial_head(self, data: bytes) -> None:
+        """A head that is not whole yet; garbage is refused at once, at a cost linear in its size."""
+        limits = self.plane.settings.limits
+        data = data.lstrip(b"\r\n") if data[0] in b"\r\n" else data
+        if len(data) > limits.max_head_bytes:
+            self._head_too_large(data)
+            return
+        if len(data) >= 2 * self._checked_bytes and data:
+            self._checked_bytes = len(data)
+            try:
+                check_partial_head(data)
+            except ProtocolRefusal as refusal:
+                self._refuse(refusal)
+                return
+        if not self._head_since:
+            self._head_since = self.plane.now
+            self.deadline = self._head_since + limits.head_timeout_s
+        self._pending = data
+
+    def _head_too_large(self, data: bytes) -> None:
+        line = data[:_LINE_MAX_BYTES].find(b"\r\n")
+        limit = self.plane.settings.limits.max_head_bytes
+        status, what = (414, "request line") if line < 0 else (431, "request head")
+        self._refuse(ProtocolRefusal(status, f"the {what} is above limits.max_head_bytes = {limit}"))
+
+    def _refuse(self, refusal: ProtocolRefusal) -> None:
+        """Answer what can't become a request, and close."""
+        self.plane.row[Header.REFUSED_PROTOCOL] += 1
+        self.plane.refuse_connection(self, refusal.status, str(refusal))
+        self.linger()
+
+    # bodies
+
+    def _start_body(self, head: RequestHead, data: bytes) -> None:
+        self._body = RequestBody(head, self.plane)
+        if head.expects_continue and not data:
+            self.write(CONTINUE)
+        self.deadline = _FOREVER  # the sweep watches the rate
+        self._more_body(data)
+
+    def _more_body(self, data: bytes) -> None:
+        body, exchange = self._body, self.exchange
+        assert body is not None and exchange is not None
+        try:
+            rest = body.feed(data)
+        except ProtocolRefusal as refusal:
+            self.plane.row[Header.REFUSED_PROTOCOL] += 1
+            exchange.refuse(refusal.status, str(refusal))
+            return
+        if body.size > exchange.limits.max_body_bytes:
+            exchange.too_large()
+        elif rest is not None:
+            self._body = None
+            self._resume_reading()
+            exchange.reserved_body = body
+            exchange.run(body.joined())
+            if rest and not self.closing:
+                if self.exchange is exchange:
+                    self._pipelined(rest)
+                else:
+                    self._requests(rest)
+        elif self.plane.over_body_budget():
+            body.waits_since = body.waits_since or self.plane.now
+            self._pause_reading()
+
+    def _drop_body(self) -> None:
+        if self._body is not None:
+            self._body.release()
+            self._body = None
+
+    def _pipelined(self, data: bytes) -> None:
+        """Bytes that came while an exchange is open wait for its end."""
+        self._pending += data
+        if len(self._pending) > _PIPELINED_MAX_BYTES:
+            self._pause_reading()
+
+    # answers
+
+    def write(self, data: bytes) -> None:
+        if not self.closing:
+            self.transport.write(data)
+
+    def may_keep_alive(self, head: RequestHead) -> bool:
+        """Whether another request may follow on this connection."""
+        return head.keep_alive and self.body_read and not self.plane.draining
+
+    def exchange_done(self, exchange: Exchange) -> None:
+        """The exchange has ended and its answer is written."""
+        self.exchange = None
+        self._drop_body()
+        if self.closing:
+            return
+        if self.closing_after:
+            if self.body_read:
+                self.close()
+            else:
+                self.linger()
+            return
+        self.deadline = self.plane.now + self.plane.settings.limits.keep_alive_s
+        self._resume_reading()
+        if self._pending and not self._looping:
+            data, self._pending = self._pending, b""
+            self._requests(data)
+
+    def close(self) -> None:
+        """Close in order; the sweep aborts a client that does not read the rest."""
+        self.closing = True
+        self.deadline = self.plane.now + self.plane.settings.limits.linger_s
+        self.transport.close()
+
+    def linger(self) -> None:
+        """Close the sending half and read on for a while, so that the client gets our answer.
+
+        A close with unread bytes would reset the connection and take the answer with
+        it (RFC 9112 section 9.6).
+        """
+        self.closing = True
+        self.deadline = self.plane.now + self.plane.settings.limits.linger_s
+        self._resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def end_badly(self, *, hard: bool) -> None:
+        """Close so that the client sees a cut answer; `hard` where a FIN would look like the end."""
+        if self.closing:
+            return
+        if hard:
+            self.closing = True
+            self.transport.abort()
+        else:
+            self.close()
+
+    def forwarding_lines(self, fields: dict[bytes, bytes]) -> bytes:
+        """X-Forwarded-* lines; what a trusted proxy sent is kept and continued."""
+        host = fields.get(b"host", b"")
+        if self._forwarding and host == self._forwarding_host and not self._trusted_peer:
+            return self._forwarding
+        peer = self.peer.encode()
+        proto = b"https" if self.secure else b"http"
+        if self._trusted_peer:
+            earlier = fields.get(b"x-forwarded-for")
+            peer = earlier + b", " + peer if earlier else peer
+            proto = fields.get(b"x-forwarded-proto", proto)
+            host = fields.get(b"x-forwarded-host", host)
+        self._forwarding_host = host
+        self._forwarding = (
+            b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nx-forwarded-host: %b\r\n" % (peer, proto, host)
+        )  # fmt: skip
+        return self._forwarding
+
+    # time
+
+    def sweep(self, now: float) -> None:
+        """Every 250 ms."""
+        if self._watch is not None and self._watch.poll(0):
+            self.transport.abort()
+        elif self.closing:
+            if now >= self.deadline:
+                self.transport.abort()
+        elif self.exchange is None:
+            self._sweep_idle(now)
+        elif self._body is not None:
+            self._sweep_body(now)
+        else:
+            self.exchange.sweep(now)
+            self._sweep_stuck(now)
+
+    def _sweep_idle(self, now: float) -> None:
+        if self._head_since and now >= self.deadline:
+            limit = self.plane.settings.limits.head_timeout_s
+            self._refuse(ProtocolRefusal(408, f"no whole request head within limits.head_timeout_s = {limit:g}"))
+        elif now >= self.deadline or (self.plane.draining and now >= self.plane.idle_until):
+            self.close()
+
+    def _sweep_body(self, now: float) -> None:
+        body, exchange = self._body, self.exchange
+        assert body is not None and exchange is not None
+        if body.waits_since:
+            if not self.plane.over_body_budget():
+                body.waits_since = 0.0
+                self._resume_reading()
+            elif now - body.waits_since >= exchange.limits.head_timeout_s:
+                exchange.refuse(503, "the gateway holds as many request bodies as limits.body_budget_bytes allows")
+        elif body.too_slow(now, exchange.limits):
+            rate = exchange.limits.body_min_bytes_per_s
+            exchange.refuse(408, f"the body comes slower than limits.body_min_bytes_per_s = {rate}")
+
+    def _sweep_stuck(self, now: float) -> None:
+        """A client that reads nothing of its answer for `stall_timeout_s` is gone."""
+        size = self.transport.get_write_buffer_size()
+        if not size or size != self._stuck_bytes:
+            self._stuck_bytes = size
+            self._stuck_since = now
+        elif now - self._stuck_since >= self.plane.settings.limits.stall_timeout_s:
+            self.transport.abort()
+
+    def _pause_reading(self) -> None:
+        if not self._paused_reading:
+            self._paused_reading = True
+            self.transport.pause_reading()
+            sock = self.transport.get_extra_info("socket")
+            self._watch = select.poll()
+            self._watch.register(sock.fileno(), _GONE)
+
+    def _resume_reading(self) -> None:
+        if self._paused_reading:
+            self._paused_reading = False
+            self._watch = None
+            if not self.transport.is_closing():
+                self.transport.resume_reading()

@@ -1,0 +1,63 @@
+"""One generation of routing in a worker: the router with the links of its engines.
+
+An exchange keeps the dispatcher that it began with, because engine indexes mean
+something only there; links and their counters outlive dispatchers.
+"""
+
+from collections.abc import Sequence
+from random import Random
+
+from proa.domain.fleet import FleetView
+from proa.gateway.link import EngineLink
+from proa.routing.breaker import slow_start_share
+from proa.routing.decision import Choice, Refusal, RouteMatch
+from proa.routing.policy.base import PolicyMemory
+from proa.routing.router import Router
+from proa.routing.spec import RoutingSpec
+from proa.telemetry.rows import Engine
+
+
+class Dispatcher:
+    """`links[i]` belongs to `fleet.engines[i]`; `rows` are all workers' rows."""
+
+    def __init__(
+        self, spec: RoutingSpec, fleet: FleetView, links: list[EngineLink], rows: Sequence[memoryview],
+        memory: PolicyMemory, rng: Random,
+    ) -> None:  # fmt: skip
+        self.router = Router(spec, fleet, memory)
+        self.fleet = fleet
+        self.links = links
+        self._rows = rows
+        self._rng = rng
+        self._slow_start_s = spec.breaker.slow_start_s
+        self._cells = [link.base + Engine.IN_FLIGHT for link in links]
+        self._shares = [1.0] * len(links)
+        self._lines: dict[tuple[int, str], bytes] = {}
+
+    def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
+        """An engine for the match, from all workers' counts as they stand now."""
+        rows = self._rows
+        if len(rows) == 1:
+            row = rows[0]
+            in_flight = [row[cell] for cell in self._cells]
+        else:
+            in_flight = [sum([row[cell] for row in rows]) for cell in self._cells]
+        return self.router.choose(match, in_flight=in_flight, shares=self._shares, excluded=tried, rng=self._rng)
+
+    def refresh_shares(self, now_s: float) -> None:
+        """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""
+        for index, link in enumerate(self.links):
+            share = link.share(now_s)
+            ready_since_s = self.fleet.engines[index].ready_since_s
+            if ready_since_s:
+                share = min(share, slow_start_share(ready_since_s, now_s, self._slow_start_s))
+            self._shares[index] = share
+
+    def decision_lines(self, choice: Choice) -> bytes:
+        """The `x-proa-engine` and `x-proa-decision` header lines of a choice."""
+        key = (choice.index, choice.reason)
+        lines = self._lines.get(key)
+        if lines is None:
+            text = f"x-proa-engine: {choice.engine_header}\r\nx-proa-decision: {choice.reason}\r\n"
+            lines = self._lines[key] = text.encode("ascii")
+        return lines

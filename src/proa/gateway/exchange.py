@@ -1,0 +1,418 @@
+"""The life of one request, from its head to the end of its answer.
+
+    admit    key, limits, CORS; the answers that need no engine
+    run      peek the body, match a route, choose an engine, take a lease
+    attempt  one upstream try at a time (`attempt.py`); before the first byte went
+             out a failed one may be followed by another
+    answer   head and body to the client through its connection
+    finish   counters, log, the key's place: in one place, whatever happened
+
+Whatever is decided here is decided by pure parts: `wire`, `routing`, `engines`.
+"""
+
+from typing import TYPE_CHECKING
+
+from proa.domain.outcome import Outcome
+from proa.domain.request import RouteRequest
+from proa.gateway import local_answers
+from proa.gateway.answers import engine_error_body, error_body, error_event
+from proa.gateway.attempt import Attempt
+from proa.gateway.body import Asked, ask
+from proa.gateway.client_answer import ClientAnswer
+from proa.gateway.keys import KeyPlace
+from proa.gateway.link import EngineLink
+from proa.gateway.request_body import RequestBody
+from proa.routing.decision import Refusal, RouteMatch
+from proa.telemetry.rows import Engine, Header, observe_duration, observe_ttft
+from proa.wire.request_head import RequestHead
+from proa.wire.response_parser import ResponseParser
+from proa.wire.surface import Api, surface_of
+
+if TYPE_CHECKING:
+    from proa.gateway.connection import ClientConnection
+
+_RETRY_ANYWAY = frozenset((Outcome.NOT_READY, Outcome.BUSY, Outcome.BROKEN))
+_NO_STATUSES: frozenset[int] = frozenset()
+_PROMPT_BYTES_PER_S = 1000.0
+
+
+class Exchange:
+    """One request. `moved` is set by every byte of the engine and cleared by the sweep.
+
+    `committed` is true once anything of the answer was sent; then nothing can be
+    retried, and a failure becomes an in-band event. An exchange keeps the settings
+    that it began with.
+    """
+
+    __slots__ = (
+        "_asked", "_attempt", "_decision", "_dispatcher", "_key", "_match", "_next_beat_s", "_retries", "_tried", "answer",
+        "body", "committed", "connection", "fallback_on", "finished_flag", "head", "limits", "moved", "plane",
+        "request_id", "reserved_body", "settings", "started_s", "surface", "ttft_s",
+    )  # fmt: skip
+
+    def __init__(self, connection: "ClientConnection", head: RequestHead) -> None:
+        plane = connection.plane
+        self.connection = connection
+        self.plane = plane
+        self.settings = plane.settings
+        self.limits = plane.settings.limits
+        self.head = head
+        self.started_s = plane.loop.time()
+        self.request_id = plane.request_id(head.fields.get(b"x-request-id"))
+        self.surface = surface_of(head.path)
+        self.answer = ClientAnswer(self)
+        self.body = b""
+        self.reserved_body: RequestBody | None = None
+        self.committed = False
+        self.finished_flag = False
+        self.moved = False
+        self.ttft_s: float | None = None
+        self.fallback_on = _NO_STATUSES
+        self._asked: Asked | None = None
+        self._attempt: Attempt | None = None
+        self._decision = b""
+        self._dispatcher = plane.dispatcher
+        self._key: KeyPlace | None = None
+        self._match: RouteMatch | None = None
+        self._next_beat_s = plane.settings.heartbeat_s
+        self._retries = 0
+        self._tried: tuple[int, ...] = ()
+        plane.row[Header.OPEN_EXCHANGES] += 1
+        plane.row[Header.REQUESTS] += 1
+
+    # admit
+
+    def admit(self) -> bool:
+        """Whether the body should be read; else the answer has been given."""
+        head, plane = self.head, self.plane
+        if head.method == b"OPTIONS":
+            return local_answers.options(self)
+        if local_answers.is_health(head.path):
+            return True
+        if plane.keys is not None:
+            entry = plane.keys.find(head.fields)
+            if entry is None:
+                plane.row[Header.REFUSED_AUTH] += 1
+                message = "missing API key" if plane.keys.credential(head.fields) is None else "wrong API key"
+                self.refuse(401, f"{message}: send Authorization: Bearer KEY or x-api-key: KEY",
+                            headers=b'www-authenticate: Bearer realm="proa"\r\n')  # fmt: skip
+                return False
+            self._key = entry.enter(plane)
+            if self._key is None:
+                plane.row[Header.REFUSED_KEY_CAP] += 1
+                cap = entry.max_concurrent_requests
+                self.refuse(429, f"this key may have {cap} requests open at one time", retry_after_s=1)
+                return False
+        if plane.via_loop(head.fields.get(b"via")):
+            self.refuse(508, "the request has already passed this gateway: an engine's url leads back to it")
+            return False
+        if head.content_length > self.limits.max_body_bytes:
+            self.too_large()
+            return False
+        return True
+
+    def too_large(self) -> None:
+        """The body is, or grew, above the limit."""
+        self.plane.row[Header.REFUSED_LIMIT] += 1
+        self.refuse(413, f"the body is above limits.max_body_bytes = {self.limits.max_body_bytes}")
+
+    # run
+
+    def run(self, body: bytes) -> None:
+        """The whole request is here: answer it, or give it to an engine."""
+        self.body = body
+        self.connection.body_read = True
+        if local_answers.answer(self):
+            return
+        plane = self.plane
+        plane.retry_budget.deposit()
+        asked = self._asked = ask(self.head, body, self.surface)
+        router = self._dispatcher.router
+        request = RouteRequest(
+            path=asked.path,
+            model=asked.model,
+            input_tokens=plane.tokens.estimate(asked, body) if router.needs_input_tokens else None,
+            headers=asked.headers(self.head, router.header_names) if router.header_names else {},
+        )
+        match = router.match(request)
+        if isinstance(match, Refusal):
+            self._refused(match)
+            return
+        self._match = match
+        self.fallback_on = match.fallback_on or _NO_STATUSES
+        if (match.rewrites_model or match.rewrite_path) and not self._rewrite(match, asked):
+            return
+        self._dispatch()
+
+    def _rewrite(self, match: RouteMatch, asked: Asked) -> bool:
+        if match.rewrite_path:
+            asked.rewrite_path(match.rewrite_path)
+            self.surface = surface_of(match.rewrite_path.encode())
+        if match.rewrites_model and match.model is not None and self.body:
+            body = asked.with_model(self.body, match.model, self.surface)
+            if body is None:
+                self.refuse(400, f"route {match.route} sets the model, but the body has no readable model field")
+                return False
+            self.body = body
+        return True
+
+    def _dispatch(self) -> None:
+        match = self._match
+        assert match is not None
+        choice = self._dispatcher.choose(match, self._tried)
+        if isinstance(choice, Refusal):
+            self._refused(choice)
+            return
+        self._tried += (choice.index,)
+        self._decision = self._dispatcher.decision_lines(choice)
+        self._attempt = Attempt(self, self._dispatcher.links[choice.index])
+        self._attempt.start()
+
+    def _refused(self, refusal: Refusal) -> None:
+        self.plane.row[Header.REFUSED_NO_ENGINE] += 1
+        self.refuse(refusal.status, refusal.message, refusal.code, retry_after_s=refusal.retry_after_s)
+
+    def upstream_head(self, link: EngineLink) -> bytes:
+        """The head for an engine: the client's lines, less those that end here, and ours."""
+        head, asked, connection = self.head, self._asked, self.connection
+        assert asked is not None
+        fields = head.fields
+        parts = [head.method, b" ", link.path_prefix, asked.target, b" HTTP/1.1\r\n", link.request_lines]
+        parts += head.lines
+        content_type = fields.get(b"content-type")
+        if content_type is not None:
+            parts.append(b"content-type: " + content_type + b"\r\n")
+        if self.plane.keys is None and not link.sends_key:
+            for name in (b"authorization", b"x-api-key"):
+                if name in fields:
+                    parts.append(name + b": " + fields[name] + b"\r\n")
+        parts.append(connection.forwarding_lines(fields))
+        via = fields.get(b"via")
+        parts.append(self.plane.via_line if via is None else b"via: " + via + b", " + self.plane.via + b"\r\n")
+        parts.append(b"x-request-id: " + self.request_id + b"\r\n")
+        if self.body or head.chunked or b"content-length" in fields:
+            parts.append(b"content-length: %d\r\n\r\n" % len(self.body))
+        else:
+            parts.append(b"\r\n")
+        return b"".join(parts)
+
+    # time
+
+    def expect_within(self, seconds: float) -> None:
+        """Something must happen within `seconds`, and the whole within the total limit."""
+        now = self.plane.now
+        total = self.started_s + self.limits.total_timeout_s
+        self.connection.deadline = min(now + seconds, total)
+
+    def expect_answer(self) -> None:
+        """The first byte of a stream is due; other answers have their total time only."""
+        limits = self.limits
+        if self._asked is not None and self._asked.stream:
+            self.expect_within(limits.first_byte_timeout_s + len(self.body) / _PROMPT_BYTES_PER_S)
+        else:
+            self.expect_within(limits.total_timeout_s)
+
+    def sweep(self, now: float) -> None:
+        """Every 250 ms: extend the deadline of what moved, end what did not."""
+        attempt = self._attempt
+        if self.moved and attempt is not None:
+            self.moved = False
+            attempt.link.moved_at = now
+            attempt.link.row[attempt.link.base + Engine.RECEIVED] += 1
+            if self.committed:
+                self.expect_within(self.limits.stall_timeout_s)
+        elif attempt is not None and attempt.paused:
+            self.expect_within(self.limits.stall_timeout_s)  # the client is slow, not the engine
+        if now >= self.connection.deadline and attempt is not None:
+            attempt.timed_out()
+        elif self._next_beat_s and self.ttft_s is None:
+            self._beat(now)
+
+    def _beat(self, now: float) -> None:
+        """A comment every `heartbeat_s` while a stream is silent; it commits the status."""
+        if self._asked is None or not self._asked.stream or self.surface.api is Api.OLLAMA or self._attempt is None:
+            return
+        if now - self.started_s >= self._next_beat_s:
+            self._next_beat_s += self.settings.heartbeat_s
+            if not self.committed:
+                self.answer.begin(200, [], b"text/event-stream", None, self._decision)
+                self.committed = True
+            self.answer.body(b": waiting for the engine\n\n", last=False)
+
+    # what attempts report
+
+    def send_head(self, attempt: Attempt, parser: ResponseParser) -> None:
+        """Commit to this engine's answer."""
+        fields = parser.fields
+        lines = parser.lines
+        if b"retry-after" in fields:
+            lines.append(b"retry-after: " + fields[b"retry-after"] + b"\r\n")
+        self.answer.begin(
+            parser.status, lines, fields.get(b"content-type"), parser.content_length, self._decision
+        )  # fmt: skip
+        self.committed = True
+        self.expect_within(self.limits.stall_timeout_s if attempt.relay else self.limits.total_timeout_s)
+
+    def first_content(self, attempt: Attempt, parser: ResponseParser) -> None:
+        """Generated content arrived: time to first token, and the status is committed."""
+        self.ttft_s = self.plane.loop.time() - self.started_s
+        observe_ttft(attempt.link.row, attempt.link.base, int(self.ttft_s * 1e6))
+        if not self.committed:
+            self.send_head(attempt, parser)
+
+    def send_body(self, data: bytes, *, last: bool) -> None:
+        """Bytes of the answer, `last` with its end."""
+        self.answer.body(data, last=last)
+
+    def writing_paused(self, paused: bool) -> None:
+        """The client reads slower than the engine writes, or caught up."""
+        if self._attempt is not None:
+            self._attempt.pause(paused)
+
+    def attempt_failed(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
+        """A try ended without an answer, before anything went to the client."""
+        if self._may_retry(attempt, outcome, status):
+            self._dispatch()
+            return
+        if self._retries and attempt.body_sent:
+            message = f"two engines failed on this request; the last: {message}"
+            status = 502
+        self.refuse(status, message, outcome=outcome)
+
+    def engine_error(
+        self, attempt: Attempt, outcome: Outcome, status: int, body: bytes, fields: dict[bytes, bytes]
+    ) -> None:
+        """An engine answered with an error that nothing of has gone to the client yet."""
+        if self.committed:
+            self.stream_broke(attempt, outcome, status if status >= 400 else 502, body.decode("utf-8", "replace"))
+            return
+        if self._may_retry(attempt, outcome, status):
+            self._dispatch()
+            return
+        body = engine_error_body(self.surface.api, status, body)
+        retry_after = fields.get(b"retry-after")
+        lines = [b"retry-after: " + (retry_after or b"1") + b"\r\n"] if retry_after or status in (429, 503) else []
+        self.answer.whole(status, lines, b"application/json", body, self._decision)
+        self._finish(outcome, status)
+
+    def _may_retry(self, attempt: Attempt, outcome: Outcome, status: int) -> bool:
+        """At most one further engine after the body was sent, as the retry budget allows."""
+        match = self._match
+        assert match is not None
+        if len(self._tried) >= len(match.pool):
+            return False
+        if match.fallback_on is not None and attempt.answered:
+            wanted = status in match.fallback_on
+        else:
+            wanted = outcome in _RETRY_ANYWAY
+        if not wanted:
+            return False
+        if attempt.body_sent:
+            if self._retries or not self.plane.retry_budget.withdraw():
+                return False
+            self._retries += 1
+        attempt.link.row[attempt.link.base + Engine.RETRIES] += 1
+        return True
+
+    def stream_failed(self, attempt: Attempt, outcome: Outcome) -> None:
+        """The engine itself said in band that the stream broke; its event has gone out."""
+        attempt.link.row[attempt.link.base + Engine.BROKEN_STREAMS] += 1
+        self.answer.cut()
+        self._finish(outcome, self.answer.status)
+
+    def stream_broke(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
+        """The answer broke after its status was sent: an error event where there is room for one."""
+        attempt.link.row[attempt.link.base + Engine.BROKEN_STREAMS] += 1
+        relay = attempt.relay
+        if relay is not None or self.answer.is_events:
+            ndjson = relay is not None and relay.ndjson
+            self.answer.body(error_event(self.surface.api, status, message, ndjson=ndjson), last=False)
+        self.answer.cut()
+        self._finish(outcome, self.answer.status)
+
+    def finished(self, attempt: Attempt, outcome: Outcome) -> None:
+        """The answer is whole and sent."""
+        self._finish(outcome, self.answer.status)
+
+    # ends
+
+    def refuse(
+        self, status: int, message: str, code: str | None = None, *,
+        headers: bytes = b"", retry_after_s: int | None = None, outcome: Outcome = Outcome.CLIENT_FAULT,
+    ) -> None:  # fmt: skip
+        """Answer with an error of our own in the API's form."""
+        lines = [headers] if headers else []
+        if retry_after_s is None and status in (429, 503):
+            retry_after_s = 1
+        if retry_after_s is not None:
+            lines.append(b"retry-after: %d\r\n" % retry_after_s)
+        body = error_body(self.surface.api, status, message, code)
+        self.answer.whole(status, lines, b"application/json", body, self._decision)
+        self._finish(outcome, status)
+
+    def reply(self, status: int, body: bytes, content_type: bytes = b"application/json") -> None:
+        """Answer from what the gateway knows itself."""
+        self.plane.row[Header.ANSWERED_LOCALLY] += 1
+        self.answer.whole(status, [], content_type, body, b"")
+        self._finish(Outcome.OK, status)
+
+    def preflight(self, lines: bytes) -> None:
+        """Answer a browser's preflight."""
+        self.answer.begin(204, [lines], None, 0, b"")
+        self.answer.body(b"", last=True)
+        self._finish(Outcome.OK, 204)
+
+    def client_gone(self) -> None:
+        """The client closed: the engine stops at once."""
+        if self.finished_flag:
+            return
+        if self._attempt is not None:
+            self._attempt.cancel()
+        self._finish(Outcome.CANCELLED, 499)
+
+    def _finish(self, outcome: Outcome, status: int) -> None:
+        if self.finished_flag:
+            return
+        self.finished_flag = True
+        plane, attempt = self.plane, self._attempt
+        plane.row[Header.OPEN_EXCHANGES] -= 1
+        if self._key is not None:
+            self._key.leave()
+        if self.reserved_body is not None:
+            self.reserved_body.release()
+        duration_s = plane.loop.time() - self.started_s
+        if attempt is not None:
+            link, usage = attempt.link, attempt.usage
+            row, base = link.row, link.base
+            observe_duration(row, base, int(duration_s * 1e6))
+            if usage.prompt_tokens is not None:
+                row[base + Engine.PROMPT_TOKENS] += usage.prompt_tokens
+                if self._asked is not None and outcome is Outcome.OK:
+                    plane.tokens.learn(self._asked, usage.prompt_tokens)
+            if usage.completion_tokens is not None:
+                row[base + Engine.COMPLETION_TOKENS] += usage.completion_tokens
+        if plane.log is not None:
+            plane.log_exchange(self, outcome, status, duration_s)
+        self.connection.exchange_done(self)
+
+    @property
+    def attempt(self) -> Attempt | None:
+        return self._attempt
+
+    @property
+    def retries(self) -> int:
+        return max(0, len(self._tried) - 1)
+
+    @property
+    def route(self) -> str:
+        return self._match.route if self._match else ""
+
+    @property
+    def asked(self) -> Asked | None:
+        return self._asked
+
+    @property
+    def key_name(self) -> str:
+        return self._key.name if self._key else ""
+
+

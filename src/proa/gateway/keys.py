@@ -1,0 +1,78 @@
+"""API keys: who a request belongs to, and how many requests that key has open."""
+
+import hmac
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from proa.gateway.settings import KeySpec
+from proa.telemetry.rows import Key, SharedRows, key_base
+
+if TYPE_CHECKING:
+    from proa.gateway.plane import DataPlane
+
+
+class KeyPlace:
+    """One open request of a key; `leave` is called once, in the exchange's only end."""
+
+    __slots__ = ("_cell", "_row", "name")
+
+    def __init__(self, row: memoryview, cell: int, name: str) -> None:
+        self._row = row
+        self._cell = cell
+        self.name = name
+        row[cell] += 1
+
+    def leave(self) -> None:
+        self._row[self._cell] -= 1
+
+
+class KeyEntry:
+    """A configured key with its cells in the shared rows."""
+
+    def __init__(self, spec: KeySpec, slot: int) -> None:
+        self.spec = spec
+        self.max_concurrent_requests = spec.max_concurrent_requests
+        self._slot = slot
+        self._base = key_base(slot)
+
+    def enter(self, plane: "DataPlane") -> KeyPlace | None:
+        """A place under the key's cap, over all workers; None when it is used up."""
+        cap = self.max_concurrent_requests
+        rows: SharedRows = plane.rows
+        if cap and rows.key_in_flight(self._slot) >= cap:
+            return None
+        plane.row[self._base + Key.REQUESTS] += 1
+        return KeyPlace(plane.row, self._base + Key.IN_FLIGHT, self.spec.name)
+
+
+class KeyRing:
+    """All keys by the SHA-256 of their text.
+
+    The text of a key is 256 bits of chance, so one hash without salt hides it, and
+    looking up a digest tells nothing about the digests that are stored; the last
+    comparison is constant-time all the same.
+    """
+
+    def __init__(self, specs: tuple[KeySpec, ...], slots: dict[str, int]) -> None:
+        self._by_digest = {spec.digest: KeyEntry(spec, slots[spec.name]) for spec in specs}
+
+    @staticmethod
+    def credential(fields: dict[bytes, bytes]) -> bytes | None:
+        """The key that a request carries, as `Authorization: Bearer` or `x-api-key`."""
+        authorization = fields.get(b"authorization")
+        if authorization is not None:
+            scheme, _, token = authorization.partition(b" ")
+            if scheme.lower() == b"bearer" and token:
+                return token.strip()
+        return fields.get(b"x-api-key") or None
+
+    def find(self, fields: dict[bytes, bytes]) -> KeyEntry | None:
+        """The entry of the request's key; None without a key or with a wrong one."""
+        credential = self.credential(fields)
+        if credential is None:
+            return None
+        digest = sha256(credential).digest()
+        entry = self._by_digest.get(digest)
+        if entry is None or not hmac.compare_digest(entry.spec.digest, digest):
+            return None
+        return entry

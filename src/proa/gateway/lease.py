@@ -1,0 +1,28 @@
+"""One upstream try's hold on an engine: every counter hangs on it and is released in one place."""
+
+from proa.domain.outcome import Outcome
+from proa.gateway.link import EngineLink
+from proa.telemetry.rows import Engine
+
+
+class Lease:
+    """Taken at dispatch, before a byte went out; `release` is idempotent."""
+
+    __slots__ = ("_link", "_trial", "open")
+
+    def __init__(self, link: EngineLink, now_s: float) -> None:
+        self._link = link
+        self.open = True
+        link.row[link.base + Engine.IN_FLIGHT] += 1
+        self._trial = link.begin(now_s)
+
+    def release(self, outcome: Outcome, now_s: float) -> None:
+        """Give the engine back and tell its breaker how it went."""
+        if not self.open:
+            return
+        self.open = False
+        link = self._link
+        row, base = link.row, link.base
+        row[base + Engine.IN_FLIGHT] -= 1
+        row[base + Engine.OUTCOME + outcome] += 1
+        link.record(outcome, now_s, trial=self._trial)

@@ -1,0 +1,106 @@
+"""What a worker keeps for one engine: address, idle connections, breaker, its cells."""
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from proa.domain.fleet import EngineSpec
+from proa.domain.outcome import Outcome
+from proa.routing.breaker import Breaker
+from proa.routing.spec import BreakerSpec
+from proa.telemetry.rows import Engine, engine_base
+
+if TYPE_CHECKING:
+    from proa.gateway.upstream import UpstreamConnection
+
+_IDLE_MAX = 512
+
+
+class EngineLink:
+    """Lives as long as its engine stays in the configuration, over all reloads.
+
+    `request_lines` are the header lines that every request to this engine carries.
+    `moved_at` is the coarse time of its last byte; `changed` is called when the
+    engine's share may have changed.
+    """
+
+    def __init__(self, spec: EngineSpec, row: memoryview, slot: int, breaker: BreakerSpec) -> None:
+        self.row = row
+        self.base = engine_base(slot)
+        self.breaker = Breaker(breaker)
+        self.idle: deque[UpstreamConnection] = deque()
+        self.kind = spec.kind
+        self.moved_at = 0.0
+        self.changed: Callable[[], None] = lambda: None
+        self.configure(spec)
+
+    def configure(self, spec: EngineSpec) -> None:
+        """Take a new generation's settings for the same engine; another address empties the pool."""
+        if getattr(self, "spec", spec).url != spec.url:
+            self.close_idle()
+        self.spec = spec
+        self.name = spec.name
+        parts = urlsplit(spec.url)
+        self._unix_path = spec.url[len("unix:") :] if parts.scheme == "unix" else None
+        self._host = parts.hostname or "localhost"
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
+        authority = "localhost" if self._unix_path else parts.netloc
+        self.path_prefix = b"" if self._unix_path else parts.path.rstrip("/").encode()
+        self.sends_key = bool(spec.api_key)
+        key = f"authorization: Bearer {spec.api_key}\r\n" if spec.api_key else ""
+        self.request_lines = f"host: {authority}\r\naccept-encoding: identity\r\n{key}".encode()
+
+    async def connect(self, factory: Callable[[], asyncio.Protocol]) -> asyncio.Protocol:
+        """A new connection.
+
+        Raises:
+            OSError: refused, unreachable, not resolved, or TLS failed.
+        """
+        loop = asyncio.get_running_loop()
+        self.row[self.base + Engine.CONNECTS] += 1
+        if self._unix_path is not None:
+            return (await loop.create_unix_connection(factory, self._unix_path))[1]
+        return (await loop.create_connection(factory, self._host, self._port, ssl=self._ssl))[1]
+
+    def idle_connection(self, oldest_s: float) -> "UpstreamConnection | None":
+        """The most recently used idle connection that is not older than `oldest_s`."""
+        while self.idle:
+            connection = self.idle.pop()
+            if connection.usable and connection.idle_since >= oldest_s:
+                return connection
+            connection.close()
+        return None
+
+    def keep(self, connection: "UpstreamConnection", now_s: float) -> None:
+        """Put a connection whose exchange is over into the pool."""
+        if len(self.idle) >= _IDLE_MAX:
+            connection.close()
+            return
+        connection.idle_since = now_s
+        self.idle.append(connection)
+
+    def close_idle(self, oldest_s: float = float("inf")) -> None:
+        """Close idle connections older than `oldest_s`, by default all."""
+        while self.idle and self.idle[0].idle_since < oldest_s:
+            self.idle.popleft().close()
+        self.row[self.base + Engine.IDLE_CONNECTIONS] = len(self.idle)
+
+    def share(self, now_s: float) -> float:
+        """The part of its traffic that the engine may get by its own failures; its state goes to the row."""
+        share = self.breaker.share(now_s)
+        self.row[self.base + Engine.BREAKER] = self.breaker.state(now_s)
+        return share
+
+    def begin(self, now_s: float) -> bool:
+        """Whether the try that starts now is the half-open breaker's trial."""
+        return self.breaker.begin(now_s)
+
+    def record(self, outcome: Outcome, now_s: float, *, trial: bool) -> None:
+        """Feed the breaker with how a try went."""
+        self.breaker.record(outcome, now_s, trial=trial)
+        if outcome is not Outcome.OK or trial or self.row[self.base + Engine.BREAKER]:
+            self.changed()

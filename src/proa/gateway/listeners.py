@@ -1,0 +1,75 @@
+"""Listening sockets: owned by the supervisor, or handed in by systemd."""
+
+import contextlib
+import os
+import socket
+import stat
+
+from proa.errors import InputError
+
+_BACKLOG = 4096
+_FIRST_INHERITED = 3
+
+
+def open_listener(listen: str) -> socket.socket:
+    """The listening socket for `host:port`, `[v6]:port` (dual stack) or `unix:/path`.
+
+    Raises:
+        InputError: the address is taken, not ours, or the path can't be used.
+    """
+    try:
+        if listen.startswith("unix:"):
+            return _unix(listen[len("unix:") :])
+        host, _, port = listen.rpartition(":")
+        host = host.strip("[]")
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return _tcp(family, host, int(port))
+    except OSError as error:
+        raise InputError(f"gateway.listen = {listen!r}: {error.strerror or error}") from error
+
+
+def inherited_listeners(pid: int, environment: dict[str, str]) -> list[socket.socket]:
+    """Sockets that systemd opened for this process (LISTEN_PID, LISTEN_FDS), else none."""
+    if environment.get("LISTEN_PID") != str(pid):
+        return []
+    count = int(environment.get("LISTEN_FDS", "0"))
+    return [socket.socket(fileno=_FIRST_INHERITED + i) for i in range(count)]
+
+
+def _tcp(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        info = socket.getaddrinfo(host or None, port, family, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)[0]
+        sock.bind(info[4])
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    sock.setblocking(False)
+    return sock
+
+
+def _unix(path: str) -> socket.socket:
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            _unlink_if_dead(path)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(path)
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    sock.setblocking(False)
+    return sock
+
+
+def _unlink_if_dead(path: str) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)

@@ -1,0 +1,56 @@
+"""What the supervisor tells its workers, as length-prefixed msgpack over a socket pair."""
+
+import asyncio
+import struct
+
+import msgspec
+
+from proa.domain.fleet import FleetView
+from proa.gateway.settings import GatewaySettings
+
+_LENGTH = struct.Struct("!I")
+
+
+class ApplySettings(msgspec.Struct, tag=True, frozen=True):
+    """A new generation of settings, with the cells of engines and keys in the shared rows."""
+
+    generation: int
+    settings: GatewaySettings
+    engine_slots: dict[str, int]
+    key_slots: dict[str, int]
+    instance: str
+
+
+class ApplyFleet(msgspec.Struct, tag=True, frozen=True):
+    """A new view of the fleet."""
+
+    view: FleetView
+
+
+class Drain(msgspec.Struct, tag=True, frozen=True):
+    """Take nothing new, finish what is open, end."""
+
+
+class ReopenLogs(msgspec.Struct, tag=True, frozen=True):
+    """The log files were rotated."""
+
+
+Message = ApplySettings | ApplyFleet | Drain | ReopenLogs
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Message).decode
+
+
+def frame(message: Message) -> bytes:
+    """One message as it goes over the socket."""
+    body = _encode(message)
+    return _LENGTH.pack(len(body)) + body
+
+
+async def next_message(reader: asyncio.StreamReader) -> Message | None:
+    """The next message; None when the other side has gone."""
+    try:
+        head = await reader.readexactly(_LENGTH.size)
+        return _decode(await reader.readexactly(_LENGTH.unpack(head)[0]))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

@@ -1,0 +1,233 @@
+"""What all exchanges of one worker share: settings, keys, routing, counters, the clock.
+
+`now` is a coarse monotonic time that the sweep sets every 250 ms; deadlines and
+pools use it, so that no event pays for a clock or a timer.
+"""
+
+import asyncio
+import ipaddress
+import os
+from random import Random
+from typing import TYPE_CHECKING
+
+from proa.domain.fleet import EngineSpec, EngineState, EngineView, FleetView
+from proa.domain.outcome import Outcome
+from proa.engines.models import bare_model
+from proa.gateway.answers import error_body
+from proa.gateway.cors import Cors
+from proa.gateway.dispatcher import Dispatcher
+from proa.gateway.keys import KeyRing
+from proa.gateway.link import EngineLink
+from proa.gateway.messages import ApplySettings
+from proa.gateway.request_record import request_record
+from proa.gateway.settings import GatewaySettings
+from proa.gateway.token_book import TokenBook
+from proa.routing.policy.base import PolicyMemory
+from proa.routing.retry_budget import RetryBudget
+from proa.telemetry.logs import Log
+from proa.telemetry.rows import Header, SharedRows
+from proa.wire.response_head import CLOSE, STATUS_LINES
+from proa.wire.surface import Api
+
+if TYPE_CHECKING:
+    from proa.gateway.connection import ClientConnection
+    from proa.gateway.exchange import Exchange
+
+SWEEP_S = 0.25
+_ID_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+class DataPlane:
+    """One worker's state. `apply_settings` must come before anything else."""
+
+    settings: GatewaySettings
+    dispatcher: Dispatcher
+    keys: KeyRing | None
+    cors: Cors
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, rows: SharedRows, row_index: int, rng: Random) -> None:
+        self.loop = loop
+        self.rows = rows
+        self.row = rows.rows[row_index]
+        self.rng = rng
+        self.now = loop.time()
+        self.draining = False
+        self.idle_until = 0.0
+        self.connections: set[ClientConnection] = set()
+        self.fleet = FleetView(0, ())
+        self.tokens = TokenBook()
+        self.log: Log | None = None
+        self.retry_budget = RetryBudget(0.0)
+        self._links: dict[str, EngineLink] = {}
+        self._published = FleetView(0, ())
+        self._memory = PolicyMemory()
+        self._per_client: dict[str, int] = {}
+        self._id_prefix = os.urandom(6).hex().encode()
+        self._id_count = 0
+        self._swept_at = self.now
+        self.row[Header.PID] = os.getpid()
+
+    # generations
+
+    def apply_settings(self, message: ApplySettings) -> None:
+        """Swap to a new generation; open exchanges keep the one that they began with."""
+        before = getattr(self, "settings", None)
+        settings = message.settings
+        self.settings = settings
+        self.keys = None if settings.keys is None else KeyRing(settings.keys, message.key_slots)
+        self.cors = Cors(settings.cors_allow_origins)
+        self.via = b"1.1 proa-" + message.instance.encode()
+        self.via_line = b"via: " + self.via + b"\r\n"
+        self._trusted = [ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies]
+        if before is None or before.retry_budget != settings.retry_budget:
+            self.retry_budget = RetryBudget(settings.retry_budget)
+        self._apply_engines(settings, message.engine_slots, before)
+        self.apply_fleet(self._published)
+        self.row[Header.GENERATION] = message.generation
+
+    def _apply_engines(
+        self, settings: GatewaySettings, slots: dict[str, int], before: GatewaySettings | None
+    ) -> None:
+        same_breaker = before is not None and before.routing.breaker == settings.routing.breaker
+        links: dict[str, EngineLink] = {}
+        for spec in settings.engines:
+            link = self._links.pop(spec.name, None)
+            if link is None or not same_breaker:
+                if link is not None:
+                    link.close_idle()
+                link = EngineLink(spec, self.row, slots[spec.name], settings.routing.breaker)
+                link.changed = self._shares_changed
+            else:
+                link.configure(spec)
+            links[spec.name] = link
+        for gone in self._links.values():
+            gone.close_idle()
+        self._links = links
+
+    def apply_fleet(self, view: FleetView) -> None:
+        """Route by a new view from now on."""
+        self._published = view
+        engines = tuple(_seen(spec, view) for spec in self.settings.engines)
+        self.fleet = FleetView(view.sequence, engines)
+        links = [self._links[engine.name] for engine in engines]
+        for engine, link in zip(engines, links, strict=True):
+            link.kind = engine.kind
+        rows = [self.row] if self.settings.workers == 1 else self.rows.rows[1:]
+        self.dispatcher = Dispatcher(self.settings.routing, self.fleet, links, rows, self._memory, self.rng)
+        self._shares_changed()
+        self.row[Header.FLEET_SEQUENCE] = view.sequence
+
+    def _shares_changed(self) -> None:
+        self.dispatcher.refresh_shares(self.loop.time())
+
+    # connections
+
+    def opened(self, connection: "ClientConnection") -> None:
+        """A client connected; above the limits it is told so and closed."""
+        self.connections.add(connection)
+        self.row[Header.CONNECTIONS] += 1
+        self.row[Header.ACCEPTED] += 1
+        limits = self.settings.limits
+        if limits.max_connections_per_client:
+            count = self._per_client[connection.peer] = self._per_client.get(connection.peer, 0) + 1
+            if count > limits.max_connections_per_client:
+                self._too_many(connection, 429, "limits.max_connections_per_client")
+        if len(self.connections) > limits.max_connections:
+            self._too_many(connection, 503, "limits.max_connections")
+
+    def _too_many(self, connection: "ClientConnection", status: int, key: str) -> None:
+        if not connection.closing:
+            self.row[Header.REFUSED_LIMIT] += 1
+            self.refuse_connection(connection, status, f"more connections than {key} allows")
+            connection.linger()
+
+    def closed(self, connection: "ClientConnection") -> None:
+        self.connections.discard(connection)
+        self.row[Header.CONNECTIONS] -= 1
+        if self._per_client:
+            left = self._per_client.get(connection.peer, 0) - 1
+            if left > 0:
+                self._per_client[connection.peer] = left
+            else:
+                self._per_client.pop(connection.peer, None)
+
+    def refuse_connection(self, connection: "ClientConnection", status: int, message: str) -> None:
+        """Answer something that never became a request."""
+        body = error_body(Api.OPENAI, status, message)
+        retry = b"retry-after: 1\r\n" if status in (429, 503) else b""
+        connection.transport.write(
+            b"%bcontent-type: application/json\r\ncontent-length: %d\r\n%bx-request-id: %b\r\n%b\r\n%b"
+            % (STATUS_LINES[status], len(body), retry, self.request_id(None), CLOSE, body)
+        )
+
+    def trusts(self, peer: str) -> bool:
+        """Whether a peer's forwarding headers are believed."""
+        if not self._trusted or peer == "unix":
+            return bool(self._trusted)
+        address = ipaddress.ip_address(peer.partition("%")[0])
+        return any(address in network for network in self._trusted)
+
+    def over_body_budget(self) -> bool:
+        return self.row[Header.BODY_BYTES] > self.settings.limits.body_budget_bytes
+
+    # requests
+
+    def request_id(self, sent: bytes | None) -> bytes:
+        """The client's id if it is a plain word, else a new one, unique over workers."""
+        if sent is not None and 0 < len(sent) <= 128 and _ID_CHARACTERS.issuperset(sent):
+            return sent
+        self._id_count += 1
+        return b"%b%08x" % (self._id_prefix, self._id_count)
+
+    def via_loop(self, via: bytes | None) -> bool:
+        """Whether a request has passed this gateway before."""
+        return via is not None and self.via in via
+
+    @property
+    def ready(self) -> bool:
+        return not self.draining and any(engine.state.takes_traffic for engine in self.fleet.engines)
+
+    @property
+    def not_ready_reason(self) -> str:
+        return "the gateway is draining" if self.draining else "no engine takes traffic"
+
+    def log_exchange(self, exchange: "Exchange", outcome: Outcome, status: int, duration_s: float) -> None:
+        """The request's line in the log."""
+        if self.log is not None and exchange.settings.logs.requests:
+            self.log.request(request_record(exchange, outcome, status, duration_s))
+
+    # time
+
+    def sweep(self) -> None:
+        """All timeouts, pools, shares and log buffers; schedules itself again."""
+        now = self.loop.time()
+        self.row[Header.LOOP_LAG_US] = max(0, int((now - self._swept_at - SWEEP_S) * 1e6))
+        self._swept_at = now
+        self.now = now
+        for connection in list(self.connections):
+            connection.sweep(now)
+        oldest_s = now - self.settings.limits.pool_idle_s
+        for link in self._links.values():
+            link.close_idle(oldest_s)
+        self.dispatcher.refresh_shares(now)
+        if self.log is not None:
+            self.log.flush()
+            self.row[Header.LOG_DROPPED] = self.log.dropped
+        self.loop.call_later(SWEEP_S, self.sweep)
+
+    def drain(self) -> None:
+        """Say goodbye on every answer; idle connections end after the linger time."""
+        self.draining = True
+        self.row[Header.DRAINING] = 1
+        self.idle_until = self.loop.time() + self.settings.limits.linger_s
+
+
+def _seen(spec: EngineSpec, view: FleetView) -> EngineView:
+    """The engine in the view; one that nobody has asked yet is unknown, with its configured models."""
+    known = view.engine(spec.name)
+    if known is not None:
+        return known
+    models = tuple(map(bare_model, spec.models))
+    return EngineView(
+        name=spec.name, kind=spec.kind, state=EngineState.UNKNOWN, models=models, models_known=bool(models)
+    )

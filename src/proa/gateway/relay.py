@@ -1,0 +1,96 @@
+"""Event streams on their way from engine to client: whole events only, watched for errors and usage."""
+
+from proa.engines.events import StreamError, error_in_event
+from proa.wire.first_content import is_content
+from proa.wire.sse import event_data, last_event_end, last_line_end, split_events, split_lines
+from proa.wire.surface import Surface
+from proa.wire.usage import Usage, has_usage
+
+TAIL_MAX_BYTES = 1_048_576
+PEEK_MAX_BYTES = 65_536
+
+
+class TailTooLong(Exception):
+    """An event grew beyond what is held for it."""
+
+
+class EventRelay:
+    """Feed it what the engine sent; it returns what may go to the client now.
+
+    Until the first generated content `started` is false and everything is held, so
+    that a failure can still become a real status. After `error` is set, nothing
+    more is returned: what came before it, the error event included once the
+    stream has started, was returned by that `feed`.
+    """
+
+    __slots__ = ("_before_last", "_held", "_last", "_surface", "_tail", "error", "ndjson", "started", "usage")
+
+    def __init__(self, surface: Surface, *, ndjson: bool, started: bool = False) -> None:
+        self._surface = surface
+        self.ndjson = ndjson
+        self._tail = b""
+        self._held = b""
+        self._last = self._before_last = b""
+        self.started = started
+        self.error: StreamError | None = None
+        self.usage = Usage()
+
+    def feed(self, data: bytes) -> bytes:
+        """Whole events that may be forwarded, b"" for none yet.
+
+        Raises:
+            TailTooLong: an incomplete event above 1 MiB.
+        """
+        if self._tail:
+            data = self._tail + data
+            self._tail = b""
+        if not data.endswith(b"\n" if self.ndjson else b"\n\n"):
+            data = self._cut(data)
+            if not data:
+                return b""
+        self._before_last, self._last = self._last, data
+        if b'"error"' in data or b"response.failed" in data:
+            data = self._up_to_error(data)
+        if has_usage(data):
+            self.usage.note(data)
+        return data if self.started else self._peek(data)
+
+    def ended_early(self) -> bool:
+        """Whether a stream that its engine ended cleanly lacks the mark of its API's end."""
+        marks = self._surface.end_marks
+        last = self._before_last + self._last
+        return bool(marks) and not any(mark in last for mark in marks)
+
+    def release(self) -> bytes:
+        """What is still held of a stream that ended before any content."""
+        held, self._held = self._held, b""
+        self.started = True
+        return held
+
+    def _cut(self, data: bytes) -> bytes:
+        end = last_line_end(data) if self.ndjson else last_event_end(data)
+        self._tail = data[end:]
+        if len(self._tail) > TAIL_MAX_BYTES:
+            raise TailTooLong
+        return data[:end]
+
+    def _up_to_error(self, block: bytes) -> bytes:
+        for piece, end in self._pieces(block):
+            if b'"error"' in piece or b"response.failed" in piece:
+                self.error = error_in_event(piece if self.ndjson else event_data(piece))
+                if self.error is not None:
+                    return block[:end]
+        return block
+
+    def _peek(self, block: bytes) -> bytes:
+        self._held += block
+        for piece, _ in self._pieces(block):
+            data = piece if self.ndjson else event_data(piece)
+            if self.error is not None and error_in_event(data) is not None:
+                return b""
+            if is_content(data):
+                return self.release()
+        return self.release() if len(self._held) > PEEK_MAX_BYTES else b""
+
+    def _pieces(self, block: bytes):  # type: ignore[no-untyped-def]
+        return split_lines(block) if self.ndjson else split_events(block)

@@ -1,0 +1,66 @@
+"""A request body that comes in several reads."""
+
+from typing import TYPE_CHECKING
+
+from proa.gateway.settings import LimitsSettings
+from proa.telemetry.rows import Header
+from proa.wire.chunked import ChunkedDecoder
+from proa.wire.request_head import RequestHead
+
+if TYPE_CHECKING:
+    from proa.gateway.plane import DataPlane
+
+_RATE_AFTER_S = 5.0
+
+
+class RequestBody:
+    """Collects counted and chunked bodies; what it holds counts against the worker's budget.
+
+    `waits_since` is the coarse time at which reading stopped for want of budget, else 0.
+    """
+
+    __slots__ = ("_decoder", "_left", "_parts", "_plane", "_since", "size", "waits_since")
+
+    def __init__(self, head: RequestHead, plane: "DataPlane") -> None:
+        self._decoder = ChunkedDecoder() if head.chunked else None
+        self._left = head.content_length
+        self._parts: list[bytes] = []
+        self._plane = plane
+        self._since = plane.now
+        self.size = 0
+        self.waits_since = 0.0
+
+    def feed(self, data: bytes) -> bytes | None:
+        """Take a read; returns the bytes after the body once it is whole, None before.
+
+        Raises:
+            ProtocolRefusal: broken chunks.
+        """
+        if self._decoder is not None:
+            for piece in self._decoder.feed(data):
+                self._add(piece)
+            return self._decoder.rest if self._decoder.complete else None
+        piece = data[: self._left] if len(data) > self._left else data
+        self._left -= len(piece)
+        self._add(piece)
+        return data[len(piece) :] if self._left == 0 else None
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+    def too_slow(self, now: float, limits: LimitsSettings) -> bool:
+        """Whether the sender falls short of the minimum rate, after a grace of 5 s."""
+        elapsed_s = now - self._since
+        return elapsed_s > _RATE_AFTER_S and self.size < elapsed_s * limits.body_min_bytes_per_s
+
+    def release(self) -> None:
+        """Give the held bytes back to the budget."""
+        self._plane.row[Header.BODY_BYTES] -= self.size
+        self.size = 0
+        self._parts.clear()
+
+    def _add(self, piece: bytes) -> None:
+        if piece:
+            self._parts.append(piece)
+            self.size += len(piece)
+            self._plane.row[Header.BODY_BYTES] += len(piece)

@@ -1,0 +1,33 @@
+"""An exchange as a line of the request log."""
+
+from typing import TYPE_CHECKING
+
+from proa.domain.outcome import Outcome
+from proa.telemetry.logs import RequestRecord
+
+if TYPE_CHECKING:
+    from proa.gateway.exchange import Exchange
+
+
+def request_record(exchange: "Exchange", outcome: Outcome, status: int, duration_s: float) -> RequestRecord:
+    """What is told of a finished exchange: no prompt, no header, no query."""
+    asked, attempt, head = exchange.asked, exchange.attempt, exchange.head
+    return RequestRecord(
+        request_id=exchange.request_id.decode(),
+        method=head.method.decode(),
+        path=head.path.decode("latin-1"),
+        status=status,
+        outcome=outcome.label,
+        duration_ms=duration_s * 1e3,
+        key=exchange.key_name or None,
+        model=asked.model if asked else None,
+        route=exchange.route or None,
+        engine=attempt.link.name if attempt else None,
+        ttft_ms=None if exchange.ttft_s is None else exchange.ttft_s * 1e3,
+        bytes_in=len(exchange.body),
+        bytes_out=exchange.answer.sent_bytes,
+        prompt_tokens=attempt.usage.prompt_tokens if attempt else None,
+        completion_tokens=attempt.usage.completion_tokens if attempt else None,
+        retries=exchange.retries,
+        stream=bool(asked and asked.stream),
+    )

@@ -1,0 +1,90 @@
+"""A connection to an engine: one exchange at a time, bytes go to the attempt that holds it."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from proa.wire.response_parser import ResponseError, ResponseParser
+
+if TYPE_CHECKING:
+    from proa.gateway.attempt import Attempt
+
+HIGH_WATER_BYTES = 65_536
+
+
+class UpstreamConnection(asyncio.Protocol):
+    """`usable` is false once the connection can't carry another exchange.
+
+    `eof` tells a connection that its engine closed in order from one that was reset.
+    """
+
+    __slots__ = ("attempt", "eof", "idle_since", "parser", "reused", "transport", "usable")
+
+    def __init__(self) -> None:
+        self.transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self.attempt: Attempt | None = None
+        self.parser: ResponseParser | None = None
+        self.usable = True
+        self.reused = False
+        self.eof = False
+        self.idle_since = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+
+    def send(self, attempt: "Attempt", head: bytes, body: bytes, *, head_request: bool) -> None:
+        """Start an exchange: its answer goes to `attempt`."""
+        self.attempt = attempt
+        self.parser = ResponseParser(head_request=head_request)
+        if len(body) <= HIGH_WATER_BYTES:
+            self.transport.write(head + body)
+        else:
+            self.transport.write(head)
+            self.transport.write(body)
+
+    def data_received(self, data: bytes) -> None:
+        attempt, parser = self.attempt, self.parser
+        if attempt is None or parser is None:
+            self.close()  # bytes that nobody asked for
+            return
+        try:
+            parser.feed(data)
+        except ResponseError as error:
+            self.usable = False
+            attempt.malformed(str(error))
+            return
+        attempt.received(parser)
+
+    def eof_received(self) -> None:
+        self.eof = True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.usable = False
+        attempt = self.attempt
+        if attempt is not None:
+            self.attempt = None
+            attempt.connection_lost(exc, orderly=self.eof and exc is None)
+
+    def detach(self) -> None:
+        """End the exchange; the caller keeps or closes the connection."""
+        self.attempt = None
+        self.parser = None
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the finished exchange left the connection clean."""
+        parser = self.parser
+        return (
+            self.usable
+            and parser is not None
+            and parser.keep_alive
+            and not parser.overrun
+            and not parser.until_close
+            and not self.transport.is_closing()
+            and self.transport.get_write_buffer_size() == 0
+        )
+
+    def close(self) -> None:
+        """Drop the connection at once; the engine sees the end and stops its work."""
+        self.usable = False
+        self.detach()
+        self.transport.abort()
