@@ -20,6 +20,7 @@ HEAVY = {
     "asyncio",
     "httptools",
     "httpx",
+    "msgspec",
     "openai",
     "prometheus_client",
     "pydantic",

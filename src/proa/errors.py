@@ -1,8 +1,6 @@
 """The one error tree, cut by whose fault it is, and the one table to API errors and exit codes."""
 
-from typing import ClassVar
-
-import msgspec
+from typing import ClassVar, NamedTuple
 
 
 class ProaError(Exception):
@@ -48,7 +46,7 @@ class PromiseError(ProaError):
     exit_code = 4
 
 
-class ApiError(msgspec.Struct, frozen=True):
+class ApiError(NamedTuple):
     """How one status is told to clients of the OpenAI and of the Anthropic API."""
 
     status: int
@@ -94,15 +92,21 @@ def openai_error_body(status: int, message: str, code: str | None = None) -> byt
     """`{"error": {"message", "type", "param", "code"}}`; `code` replaces the table's."""
     row = api_error(status)
     error = {"message": message, "type": row.type, "param": None, "code": code or row.code}
-    return msgspec.json.encode({"error": error})
+    return _json({"error": error})
 
 
 def anthropic_error_body(status: int, message: str) -> bytes:
     """`{"type": "error", "error": {"type", "message"}}`, as `/v1/messages` answers."""
     error = {"type": api_error(status).anthropic_type, "message": message}
-    return msgspec.json.encode({"type": "error", "error": error})
+    return _json({"type": "error", "error": error})
 
 
 def ollama_error_body(message: str) -> bytes:
     """`{"error": message}`, as `/api/*` answers."""
-    return msgspec.json.encode({"error": message})
+    return _json({"error": message})
+
+
+def _json(value: object) -> bytes:
+    import msgspec  # here: `proa --help` needs the error tree and not this
+
+    return msgspec.json.encode(value)
