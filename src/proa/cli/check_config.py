@@ -1,0 +1,122 @@
+"""Say what a proa.toml asks for, or everything that is wrong with it (exit code 2)."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proa.config.faults import ConfigFaults
+from proa.config.load import Flags, LoadedConfig, load
+from proa.domain.fleet import EngineSpec
+from proa.errors import InputError
+from proa.routing.spec import RouteSpec
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, default=Path("proa.toml"), metavar="FILE")
+    parser.add_argument(
+        "--insecure", action="store_true", help="allow public addresses without keys"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        config = load(args.file, Flags(insecure=args.insecure))
+    except ConfigFaults as error:
+        if args.format == "text":
+            raise
+        faults = [msgspec.to_builtins(fault) for fault in error.faults]
+        print(json.dumps({"ok": False, "file": str(args.file), "faults": faults}))
+        return InputError.exit_code
+    summary = summarized(config)
+    if args.format == "json":
+        print(json.dumps({"ok": True, "file": str(args.file), **summary}))
+    else:
+        _print_text(args.file, summary)
+    return 0
+
+
+def summarized(config: LoadedConfig) -> dict[str, Any]:
+    """What the settings say, without secrets; the keys are stable."""
+    gateway, routing = config.gateway, config.gateway.routing
+    return {
+        "gateway": {
+            "listen": gateway.listen,
+            "workers": gateway.workers,
+            "tls": gateway.tls is not None,
+            "keys": None if gateway.keys is None else len(gateway.keys),
+        },
+        "control": {"listen": config.control.listen, "keys": len(config.control.keys)},
+        "policy": routing.policy.value,
+        "engines": [_engine(engine) for engine in gateway.engines],
+        "models": [msgspec.to_builtins(model) for model in routing.models],
+        "routes": [_route(route) for route in routing.routes],
+    }
+
+
+def _engine(engine: EngineSpec) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(engine)
+    return told | {"api_key": bool(engine.api_key)}
+
+
+def _route(route: RouteSpec) -> dict[str, Any]:
+    fallback = None if route.fallback_on is None else sorted(route.fallback_on)
+    told: dict[str, Any] = msgspec.to_builtins(route) | {"fallback_on": fallback}
+    told["match"] = {
+        key: dict(value) if key == "headers" else value
+        for key, value in told["match"].items()
+        if value not in (None, ())
+    }
+    return told
+
+
+def _print_text(path: Path, summary: dict[str, Any]) -> None:
+    gateway, control = summary["gateway"], summary["control"]
+    keys = "open to all" if gateway["keys"] is None else f"{gateway['keys']} keys"
+    scheme = "https" if gateway["tls"] else "http"
+    print(f"{path} can be used")
+    print(f"  gateway  {gateway['listen']} ({scheme}, {keys}, workers: {gateway['workers']})")
+    print(f"  control  {control['listen']} ({control['keys']} admin keys)")
+    print(f"  policy   {summary['policy']}")
+    _print_rows(
+        ("engine", "url", "kind", "models"),
+        [
+            (e["name"], e["url"], e["kind"], ", ".join(e["models"]) or "discovered")
+            for e in summary["engines"]
+        ],
+    )
+    _print_rows(
+        ("route", "match", "prefer", "overflow"),
+        [
+            (r["name"], _conditions(r["match"]), _names(r["prefer"]), _overflow(r))
+            for r in summary["routes"]
+        ],
+    )
+
+
+def _conditions(match: dict[str, Any]) -> str:
+    plain = [f"{key}={value}" for key, value in match.items() if key != "headers"]
+    return " ".join([*plain, *(f"header {name}" for name in match.get("headers", {}))]) or "all"
+
+
+def _overflow(route: dict[str, Any]) -> str:
+    in_flight = route["overflow_when"]["in_flight"]
+    when = f" from {in_flight} in flight" if in_flight is not None else " when none can be used"
+    return _names(route["overflow"]) + (when if route["overflow"] else "")
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names) or "-"
+
+
+def _print_rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    if not rows:
+        return
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    print()
+    for row in [head, *rows]:
+        cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+        print(f"  {'  '.join(cells)}".rstrip())

@@ -1,0 +1,69 @@
+"""Add, list and remove API keys.
+
+The file keeps only hashes: a key is printed once, when it is made.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from proa.config.keys_file import add_key, read_keys, remove_key
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove")
+    add = actions.add_parser("add", help="make a key and print it")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument(
+        "--max-concurrent-requests", type=int, default=0, metavar="N", help="0: no limit"
+    )
+    add.add_argument("--admin", action="store_true", help="the key also opens the admin API")
+    listing = actions.add_parser("list", help="names and limits of all keys")
+    remove = actions.add_parser("remove", help="take a key out of the file")
+    remove.add_argument("name", metavar="NAME")
+    for action in (add, listing, remove):
+        action.add_argument("--file", type=Path, default=Path("keys.toml"), metavar="FILE")
+        action.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(args: argparse.Namespace) -> int:
+    {"add": _add, "list": _list, "remove": _remove}[args.action](args)
+    return 0
+
+
+def _add(args: argparse.Namespace) -> None:
+    limit = args.max_concurrent_requests
+    key = add_key(args.file, args.name, max_concurrent_requests=limit, admin=args.admin)
+    if args.format == "json":
+        told = {"name": args.name, "key": key, "file": str(args.file)}
+        print(json.dumps(told | {"max_concurrent_requests": limit, "admin": args.admin}))
+        return
+    print(key)
+    print(
+        f"{args.file} keeps its hash; it is not shown again. "
+        f'proa.toml needs: [gateway] api_keys_file = "{args.file}"',
+        file=sys.stderr,
+    )
+
+
+def _list(args: argparse.Namespace) -> None:
+    keys = read_keys(args.file)
+    if args.format == "json":
+        listed = [
+            {"name": k.name, "max_concurrent_requests": k.max_concurrent_requests, "admin": k.admin}
+            for k in keys
+        ]
+        print(json.dumps({"file": str(args.file), "keys": listed}))
+        return
+    width = max((len(key.name) for key in keys), default=0) + 2
+    for key in keys:
+        limit = f"at most {key.max_concurrent_requests} requests at a time"
+        told = [limit] if key.max_concurrent_requests else []
+        print(f"{key.name:{width}}{', '.join(told + ['admin'] * key.admin)}".rstrip())
+
+
+def _remove(args: argparse.Namespace) -> None:
+    remove_key(args.file, args.name)
+    if args.format == "json":
+        print(json.dumps({"name": args.name, "file": str(args.file)}))

@@ -1,0 +1,72 @@
+"""`proa VERB …`: finds the verb, loads it alone, and turns errors into exit codes.
+
+A verb's module has `configure(parser)` and `run(args) -> exit code`; its docstring is
+the description in `proa VERB --help`.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+
+import proa
+from proa.errors import InputError, ProaError
+
+VERBS = {
+    "serve": ("proa.cli.serve", "run the gateway"),
+    "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
+    "keys": ("proa.cli.keys", "add, list and remove API keys"),
+}
+"""Verb → its module and its line in `proa --help`."""
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells do
+READER_GONE = 141  # 128 + SIGPIPE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; returns its exit code."""
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except ProaError as error:
+        print(f"proa: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more at its end, and must not fail then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    if not argv or argv[0].startswith("-"):
+        _top_parser().parse_args(argv)
+        _top_parser().print_help(sys.stderr)
+        return InputError.exit_code
+    verb, *rest = argv
+    if verb not in VERBS:
+        close = get_close_matches(verb, VERBS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"accepted are {', '.join(VERBS)}"
+        raise InputError(f"{verb!r} is no verb of proa: {hint}")
+    module = import_module(VERBS[verb][0])
+    parser = argparse.ArgumentParser(prog=f"proa {verb}", description=module.__doc__)
+    module.configure(parser)
+    return int(module.run(parser.parse_args(rest)))
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(map(len, VERBS)) + 2
+    verbs = "\n".join(f"  {verb:{width}}{line}" for verb, (_, line) in VERBS.items())
+    parser = argparse.ArgumentParser(
+        prog="proa",
+        usage="proa VERB [options]",
+        description="Serves language models on unequal GPU servers as one.",
+        epilog=f"verbs:\n{verbs}\n\nproa VERB --help tells more of one verb.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"proa {proa.__version__}")
+    return parser

@@ -1,0 +1,80 @@
+"""`proa check-config`: what was understood, or everything that is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proa.cli.main import main
+
+GOOD = """\
+[[engines]]
+name = "main"
+url = "http://10.0.0.10:30000"
+api_key_env = "MAIN_KEY"
+
+[[engines]]
+name = "aux"
+url = "http://10.0.0.11:30000"
+models = ["qwen3-8b"]
+
+[[routes]]
+name = "short"
+match = { max_input_tokens = 50, headers = { x-team = "a" } }
+prefer = ["aux"]
+overflow = ["main"]
+overflow_when = { in_flight = 4 }
+fallback_on = [503, 429]
+"""
+
+
+@pytest.fixture
+def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("MAIN_KEY", "sk-secret")
+    path = tmp_path / "proa.toml"
+    path.write_text(GOOD)
+    return str(path)
+
+
+def test_a_good_file_is_shown_as_understood(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-config", good]) == 0
+    out = capsys.readouterr().out
+    assert "gateway  127.0.0.1:8080 (http, open to all, workers: 1)" in out
+    assert "main    http://10.0.0.10:30000  auto  discovered" in out
+    assert "short  max_input_tokens=50 header x-team  aux     main from 4 in flight" in out
+    assert "secret" not in out
+
+
+def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-config", good, "--format", "json"]) == 0
+    out = capsys.readouterr().out
+    assert "secret" not in out
+    told = json.loads(out)
+    assert set(told) == {
+        "ok", "file", "gateway", "control", "policy", "engines", "models", "routes",
+    }  # fmt: skip
+    assert told["engines"][0]["api_key"] is True
+    (route,) = told["routes"]
+    assert route["match"] == {"max_input_tokens": 50, "headers": {"x-team": "a"}}
+    assert route["fallback_on"] == [429, 503]
+
+
+def test_a_bad_file_is_told_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "proa.toml"
+    path.write_text("[gatewy]\n[limits]\npool_idle_s = 0\n")
+    assert main(["check-config", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 3
+    assert main(["check-config", str(path), "--format", "json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is False
+    assert {fault["key"] for fault in told["faults"]} == {"gatewy", "limits.pool_idle_s", "engines"}
+    assert set(told["faults"][0]) == {"file", "line", "key", "shown", "problem", "accepted"}
+
+
+def test_insecure_is_accepted_here_too(tmp_path: Path) -> None:
+    path = tmp_path / "proa.toml"
+    path.write_text('[gateway]\nlisten = "0.0.0.0:80"\n[[engines]]\nname = "a"\nurl = "http://h"\n')
+    assert main(["check-config", str(path)]) == 2
+    assert main(["check-config", str(path), "--insecure"]) == 0
