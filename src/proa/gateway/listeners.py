@@ -11,8 +11,10 @@ _BACKLOG = 4096
 _FIRST_INHERITED = 3
 
 
-def open_listener(listen: str) -> socket.socket:
+def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
     """The listening socket for `host:port`, `[v6]:port` (dual stack) or `unix:/path`.
+
+    `key` is where the address stands in the configuration, for the message.
 
     Raises:
         InputError: the address is taken, not ours, or the path can't be used.
@@ -25,7 +27,7 @@ def open_listener(listen: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return _tcp(family, host, int(port))
     except OSError as error:
-        raise InputError(f"gateway.listen = {listen!r}: {error.strerror or error}") from error
+        raise InputError(f"{key} = {listen!r}: {error.strerror or error}") from error
 
 
 def inherited_listeners(pid: int, environment: dict[str, str]) -> list[socket.socket]:
