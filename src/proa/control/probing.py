@@ -1,0 +1,127 @@
+"""The door to one engine: a probe goes out, a reply or a silence comes back."""
+
+import asyncio
+import errno
+import ssl
+from collections.abc import Callable, Iterator
+
+import httpx
+import msgspec
+
+from proa.domain.fleet import EngineSpec
+from proa.engines.base import Health, Probe, Reply
+
+PROBE_TIMEOUT_S = 1.0
+MAX_REPLY_BYTES = 8_388_608
+_CERTAIN = {
+    errno.ECONNREFUSED,
+    errno.ECONNRESET,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.ENOENT,
+    errno.EPIPE,
+}
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """No usable reply: how bad that is, and why, for a person."""
+
+    health: Health
+    detail: str
+
+
+class EngineProbe:
+    """Asks one engine over its own connections, which no other engine can hold up.
+
+    Each question has its own whole timeout and a limit to the reply's size; nothing
+    of the environment (proxies, netrc) is used, and redirects are not followed.
+    """
+
+    def __init__(self, spec: EngineSpec, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        is_socket = spec.url.startswith("unix:")
+        headers = {"accept-encoding": "identity", "user-agent": "proa"}
+        if spec.api_key:
+            headers["authorization"] = f"Bearer {spec.api_key}"
+        self._client = httpx.AsyncClient(
+            base_url="http://localhost" if is_socket else spec.url,
+            headers=headers,
+            timeout=PROBE_TIMEOUT_S,
+            transport=transport or _transport(spec.url),
+            trust_env=False,
+        )
+
+    async def ask(self, probe: Probe) -> Reply | Silence:
+        """Send a probe; a connection that died is tried again once, on a new one."""
+        try:
+            return await self._ask_once(probe)
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            pass  # likely a kept connection that the engine had closed
+        except (httpx.HTTPError, TimeoutError, ValueError) as error:
+            return _silence(error)
+        try:
+            return await self._ask_once(probe)
+        except (httpx.HTTPError, TimeoutError, ValueError) as error:
+            return _silence(error)
+
+    async def close(self) -> None:
+        """Close all connections to the engine."""
+        await self._client.aclose()
+
+    async def _ask_once(self, probe: Probe) -> Reply | Silence:
+        content_type = {"content-type": "application/json"} if probe.body else None
+        request = self._client.build_request(
+            probe.method, probe.path, content=probe.body or None, headers=content_type
+        )
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            response = await self._client.send(request, stream=True)
+            try:
+                return await _read(response)
+            finally:
+                await response.aclose()
+
+
+Connect = Callable[[EngineSpec], EngineProbe]
+
+
+async def _read(response: httpx.Response) -> Reply | Silence:
+    body = bytearray()
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > MAX_REPLY_BYTES:
+            return Silence(Health.MISSED, f"reply over {MAX_REPLY_BYTES} bytes")
+    return Reply(response.status_code, bytes(body))
+
+
+def _transport(url: str) -> httpx.AsyncHTTPTransport:
+    if url.startswith("unix:"):
+        return httpx.AsyncHTTPTransport(uds=url.removeprefix("unix:"), trust_env=False)
+    if url.startswith("https:"):
+        return httpx.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
+    return httpx.AsyncHTTPTransport(verify=False, trust_env=False)  # plain http: no certificates
+
+
+def _silence(error: Exception) -> Silence:
+    if isinstance(error, TimeoutError | httpx.TimeoutException):
+        return Silence(Health.MISSED, f"no answer within {PROBE_TIMEOUT_S:g} s")
+    codes = {cause.errno for cause in _causes(error) if isinstance(cause, OSError) and cause.errno}
+    if codes and codes <= _CERTAIN:
+        return Silence(Health.DOWN, " and ".join(sorted(_reason(code) for code in codes)))
+    if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError):
+        return Silence(Health.DOWN, "connection closed without an answer")
+    return Silence(Health.MISSED, str(error) or type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, what it was raised from, and all of that, through exception groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+        return
+    yield error
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)
+
+
+def _reason(code: int) -> str:
+    return errno.errorcode.get(code, str(code))
