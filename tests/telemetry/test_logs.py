@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proa.errors import InputError
 from proa.telemetry.logs import Log, RequestRecord, open_log
 from proa.telemetry.sink import LineSink
 
@@ -151,3 +152,17 @@ def test_events_reach_a_file_at_once_and_requests_at_a_flush(tmp_path: Path) -> 
     assert path.read_bytes().count(b"\n") == 2
     assert log.dropped == 0
     log.close()
+
+
+def test_a_log_moves_to_another_path_and_form(tmp_path: Path) -> None:
+    log = open_log(str(tmp_path / "old"))
+    log.event("info", "first")
+    log.move(str(tmp_path / "new"), format="text")
+    log.event("info", "second")
+    with pytest.raises(InputError):
+        log.move(str(tmp_path / "missing" / "x"), format="json")
+    log.event("info", "third")
+    log.close()
+    assert b'"message":"first"' in (tmp_path / "old").read_bytes()
+    told = (tmp_path / "new").read_text().splitlines()
+    assert [line.partition(" INFO ")[2] for line in told] == ["second", "third"]

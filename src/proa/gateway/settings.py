@@ -1,5 +1,7 @@
 """What the data plane is told; made by `config`, carried to the workers as msgpack."""
 
+from typing import Literal
+
 import msgspec
 
 from proa.domain.fleet import EngineSpec
@@ -46,7 +48,7 @@ class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`[logs]`: `path` "-" is standard output; `requests` writes a line per request."""
 
-    format: str = "json"
+    format: Literal["json", "text"] = "json"
     path: str = "-"
     requests: bool = True
 

@@ -106,6 +106,17 @@ class Log:
         """
         self._sink.reopen()
 
+    def move(self, path: str, *, format: Literal["json", "text"]) -> None:  # noqa: A002 - as above
+        """Write to another path, or in another form, from now on.
+
+        Raises:
+            InputError: the path cannot be opened; the old one stays in use.
+        """
+        sink = LineSink(path)
+        self._sink.close()
+        sink.dropped = self._sink.dropped
+        self._sink, self._as_json = sink, format == "json"
+
     def close(self) -> None:
         self._sink.close()
 
