@@ -10,13 +10,14 @@ from typing import Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
+from proa.config.load import load
 from proa.config.tables import KeysTable, ProaTable
 from proa.domain.fleet import FleetView
 from proa.errors import API_ERRORS, ApiError
 from proa.routing.spec import PolicyName
 from proa.telemetry.logs import RequestRecord
-from proa.telemetry.metrics import MetricsSource, prometheus_text
-from proa.telemetry.process import ProcessView
+from proa.telemetry.metrics import prometheus_text
+from proa.telemetry.process import GatewayView, ProcessView
 from proa.telemetry.rows import SharedRows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,7 +89,7 @@ def _anchor(heading: str) -> str:
 
 
 def test_every_metric_has_one_heading_and_every_heading_a_metric() -> None:
-    source = MetricsSource(
+    view = GatewayView(
         rows=SharedRows.create(1),
         engine_slots={},
         key_slots={},
@@ -96,7 +97,7 @@ def test_every_metric_has_one_heading_and_every_heading_a_metric() -> None:
         process=ProcessView(),
         version="0",
     )
-    served = re.findall(r"^# TYPE (\S+)", prometheus_text(source).decode(), re.MULTILINE)
+    served = re.findall(r"^# TYPE (\S+)", prometheus_text(view).decode(), re.MULTILINE)
     told = [name[1:-1] for name in headings("docs/metrics.md") if name.startswith("`")]
     assert sorted(told) == sorted(served)
 
@@ -105,3 +106,13 @@ def test_every_field_of_a_request_log_line_is_told() -> None:
     page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
     table = page.split("| field of a request | |", 1)[1]
     assert [name for name in RequestRecord.__struct_fields__ if f"`{name}`" not in table] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ko.md"])
+def test_the_sample_configuration_is_accepted(page: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    file = tmp_path / "proa.toml"
+    file.write_text(text.split("```toml\n", 1)[1].split("```", 1)[0], encoding="utf-8")
+    config = load(file, environ={})
+    assert [engine.name for engine in config.gateway.engines] == ["main", "aux"]
+    assert [route.name for route in config.gateway.routing.routes] == ["faq", "short", "rest"]

@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
 from proa.domain.outcome import Outcome
-from proa.telemetry.metrics import MetricsSource, prometheus_text
-from proa.telemetry.process import ProcessView, ReloadView, WorkerView
+from proa.telemetry.metrics import prometheus_text
+from proa.telemetry.process import GatewayView, ProcessView, ReloadView, WorkerView
 from proa.telemetry.rows import (
     Engine,
     Header,
@@ -28,13 +28,13 @@ def rows() -> SharedRows:
     return SharedRows.create(3)
 
 
-def source(rows: SharedRows, **process: object) -> MetricsSource:
+def view(rows: SharedRows, **process: object) -> GatewayView:
     engines = (
         EngineView(name="main", kind=EngineKind.VLLM, state=EngineState.READY),
         EngineView(name="aux", kind=EngineKind.LLAMACPP, state=EngineState.LOADING),
     )
     workers = tuple(WorkerView(index=n, pid=100 + n, generation=1, alive=n == 1) for n in (1, 2))
-    return MetricsSource(
+    return GatewayView(
         rows=rows,
         engine_slots={"main": 0, "aux": 3},
         key_slots={"team-a": 5},
@@ -44,8 +44,8 @@ def source(rows: SharedRows, **process: object) -> MetricsSource:
     )
 
 
-def samples(source: MetricsSource) -> Samples:
-    families = text_string_to_metric_families(prometheus_text(source).decode())
+def samples(page: GatewayView) -> Samples:
+    families = text_string_to_metric_families(prometheus_text(page).decode())
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in families
@@ -66,7 +66,7 @@ def test_counters_are_the_sum_of_all_workers(rows: SharedRows) -> None:
         rows.rows[n][key_base(5) + Key.IN_FLIGHT] = 2
         rows.rows[n][Header.REFUSED_KEY_CAP] = 4
         rows.rows[n][Header.LOG_DROPPED] = 1
-    page = samples(source(rows, log_lines_dropped=5))
+    page = samples(view(rows, log_lines_dropped=5))
     assert value(page, "proa_requests_total", engine="aux", outcome="busy") == 30
     assert value(page, "proa_requests_total", engine="main", outcome="busy") == 0
     assert value(page, "proa_completion_tokens_total", engine="aux") == 300
@@ -80,7 +80,7 @@ def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
     for microseconds in (5_000, 10_000, 10_001, 99_000_000):
         observe_ttft(rows.rows[1], engine_base(0), microseconds)
     observe_duration(rows.rows[2], engine_base(0), 250_000)
-    page = samples(source(rows))
+    page = samples(view(rows))
     name = "proa_time_to_first_token_seconds"
     assert value(page, f"{name}_bucket", engine="main", le="0.01") == 2
     assert value(page, f"{name}_bucket", engine="main", le="0.025") == 3
@@ -95,7 +95,7 @@ def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
 
 def test_the_fleet_and_its_breakers(rows: SharedRows) -> None:
     rows.rows[2][engine_base(0) + Engine.BREAKER] = 2
-    page = samples(source(rows))
+    page = samples(view(rows))
     assert value(page, "proa_engine_up", engine="main") == 1
     assert value(page, "proa_engine_up", engine="aux") == 0
     assert value(page, "proa_engine_state", engine="aux", state="loading") == 1
@@ -105,23 +105,23 @@ def test_the_fleet_and_its_breakers(rows: SharedRows) -> None:
 
 
 def test_the_processes(rows: SharedRows) -> None:
-    page = samples(source(rows, last_reload=ReloadView(at_s=1.0, error="no")))
+    page = samples(view(rows, last_reload=ReloadView(at_s=1.0, error="no")))
     assert value(page, "proa_workers") == 1
     assert value(page, "proa_worker_restarts_total") == 7
     assert value(page, "proa_config_last_reload_success") == 0
     assert value(page, "proa_build_info", version="1.2.3") == 1
-    assert value(samples(source(rows)), "proa_config_last_reload_success") == 1
+    assert value(samples(view(rows)), "proa_config_last_reload_success") == 1
 
 
 def test_the_page_does_not_grow_with_traffic(rows: SharedRows) -> None:
-    before = set(samples(source(rows)))
+    before = set(samples(view(rows)))
     for cell in range(len(rows.rows[1])):
         rows.rows[1][cell] = 9_999
-    assert set(samples(source(rows))) == before
+    assert set(samples(view(rows))) == before
 
 
 def test_names_keep_prometheus_rules(rows: SharedRows) -> None:
-    text = prometheus_text(source(rows)).decode()
+    text = prometheus_text(view(rows)).decode()
     types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     assert all(name.startswith("proa_") for name in types)
     assert all(name.endswith("_total") for name, kind in types.items() if kind == "counter")

@@ -95,6 +95,15 @@ def test_a_blocked_pipe_drops_whole_lines_and_counts(pipe: tuple[int, int]) -> N
     assert drain(reader) == b"after\n"
 
 
+def test_what_is_left_at_the_end_is_counted(pipe: tuple[int, int]) -> None:
+    _, writer = pipe
+    sink = LineSink(stdout=writer, limit_bytes=3_000_000)
+    for _ in range(3):
+        sink.append(b"a" * 900_000 + b"\n")
+    sink.close()
+    assert sink.dropped == 1  # one went out, one is torn, one never began
+
+
 def test_a_torn_line_is_finished_first(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     sink = LineSink(stdout=writer, limit_bytes=3_000_000)

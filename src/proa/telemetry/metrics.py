@@ -4,9 +4,8 @@ Labels hold names from the configuration only, never a word of a client's: the p
 does not grow with traffic.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-import msgspec
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -16,9 +15,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from proa.domain.fleet import EngineState, FleetView
+from proa.domain.fleet import EngineState
 from proa.domain.outcome import Outcome
-from proa.telemetry.process import ProcessView
+from proa.telemetry.process import GatewayView
 from proa.telemetry.rows import (
     DURATION_BOUNDS_US,
     TTFT_BOUNDS_US,
@@ -56,69 +55,58 @@ _HISTOGRAMS = (
 )  # fmt: skip
 
 
-class MetricsSource(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a page of metrics is made of; slots are places in the shared rows by name."""
-
-    rows: SharedRows
-    engine_slots: Mapping[str, int]
-    key_slots: Mapping[str, int]
-    fleet: FleetView
-    process: ProcessView
-    version: str
-
-
-def prometheus_text(source: MetricsSource) -> bytes:
+def prometheus_text(view: GatewayView) -> bytes:
     """One page in Prometheus' text format, to be sent as `CONTENT_TYPE`."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Page(source))
+    registry.register(_Page(view))
     return generate_latest(registry)
 
 
 class _Page(Collector):
-    def __init__(self, source: MetricsSource) -> None:
-        self._source = source
+    def __init__(self, view: GatewayView) -> None:
+        self._view = view
 
     def collect(self) -> Iterable[Metric]:
-        yield from _request_metrics(self._source)
-        yield from _engine_counters(self._source)
-        yield from _histograms(self._source)
-        yield from _fleet_metrics(self._source)
-        yield from _key_metrics(self._source)
-        yield from _gateway_metrics(self._source)
-        yield from _process_metrics(self._source)
+        yield from _request_metrics(self._view)
+        yield from _engine_counters(self._view)
+        yield from _histograms(self._view)
+        yield from _fleet_metrics(self._view)
+        yield from _key_metrics(self._view)
+        yield from _gateway_metrics(self._view)
+        yield from _process_metrics(self._view)
 
 
-def _request_metrics(source: MetricsSource) -> Iterator[Metric]:
+def _request_metrics(view: GatewayView) -> Iterator[Metric]:
     requests = CounterMetricFamily(
         "proa_requests", "Tries given to an engine, by their end.", labels=["engine", "outcome"]
     )
     in_flight = GaugeMetricFamily(
         "proa_requests_in_flight", "Tries given to an engine and not ended.", labels=["engine"]
     )
-    for name, slot in source.engine_slots.items():
+    for name, slot in view.engine_slots.items():
         at = engine_base(slot) + Engine.OUTCOME
         for outcome in Outcome:
-            requests.add_metric([name, outcome.label], source.rows.total(at + outcome))
-        in_flight.add_metric([name], source.rows.engine_in_flight(slot))
+            requests.add_metric([name, outcome.label], view.rows.total(at + outcome))
+        in_flight.add_metric([name], view.rows.engine_in_flight(slot))
     yield requests
     yield in_flight
 
 
-def _engine_counters(source: MetricsSource) -> Iterator[Metric]:
+def _engine_counters(view: GatewayView) -> Iterator[Metric]:
     for name, text, cell in _ENGINE_COUNTERS:
         family = CounterMetricFamily(name, text, labels=["engine"])
-        for engine, slot in source.engine_slots.items():
-            family.add_metric([engine], source.rows.total(engine_base(slot) + cell))
+        for engine, slot in view.engine_slots.items():
+            family.add_metric([engine], view.rows.total(engine_base(slot) + cell))
         yield family
 
 
-def _histograms(source: MetricsSource) -> Iterator[Metric]:
+def _histograms(view: GatewayView) -> Iterator[Metric]:
     for name, text, bucket_cell, sum_cell, bounds_us in _HISTOGRAMS:
         family = HistogramMetricFamily(name, text, labels=["engine"])
-        for engine, slot in source.engine_slots.items():
+        for engine, slot in view.engine_slots.items():
             base = engine_base(slot)
-            buckets = _cumulative(source.rows, base + bucket_cell, bounds_us)
-            family.add_metric([engine], buckets, source.rows.total(base + sum_cell) / _US_PER_S)
+            buckets = _cumulative(view.rows, base + bucket_cell, bounds_us)
+            family.add_metric([engine], buckets, view.rows.total(base + sum_cell) / _US_PER_S)
         yield family
 
 
@@ -133,7 +121,7 @@ def _cumulative(rows: SharedRows, at: int, bounds_us: tuple[int, ...]) -> list[t
     return pairs
 
 
-def _fleet_metrics(source: MetricsSource) -> Iterator[Metric]:
+def _fleet_metrics(view: GatewayView) -> Iterator[Metric]:
     up = GaugeMetricFamily(
         "proa_engine_up", "1 when the engine takes traffic, as far as its health tells.",
         labels=["engine"],
@@ -141,7 +129,7 @@ def _fleet_metrics(source: MetricsSource) -> Iterator[Metric]:
     state = GaugeMetricFamily(
         "proa_engine_state", "1 for the state that the engine is in.", labels=["engine", "state"]
     )
-    for engine in source.fleet.engines:
+    for engine in view.fleet.engines:
         up.add_metric([engine.name], engine.state.takes_traffic)
         for each in EngineState:
             state.add_metric([engine.name, each.value], engine.state is each)
@@ -149,27 +137,27 @@ def _fleet_metrics(source: MetricsSource) -> Iterator[Metric]:
         "proa_breaker_state", "A worker's circuit breaker: 0 closed, 1 half open, 2 open.",
         labels=["engine", "worker"],
     )  # fmt: skip
-    for name, slot in source.engine_slots.items():
+    for name, slot in view.engine_slots.items():
         cell = engine_base(slot) + Engine.BREAKER
-        for worker in source.process.workers:
-            breaker.add_metric([name, str(worker.index)], source.rows.rows[worker.index][cell])
+        for worker in view.process.workers:
+            breaker.add_metric([name, str(worker.index)], view.rows.rows[worker.index][cell])
     yield from (up, state, breaker)
 
 
-def _key_metrics(source: MetricsSource) -> Iterator[Metric]:
+def _key_metrics(view: GatewayView) -> Iterator[Metric]:
     in_flight = GaugeMetricFamily(
         "proa_key_requests_in_flight", "Open requests of an API key.", labels=["key"]
     )
     requests = CounterMetricFamily("proa_key_requests", "Requests of an API key.", labels=["key"])
-    for name, slot in source.key_slots.items():
-        in_flight.add_metric([name], source.rows.key_in_flight(slot))
-        requests.add_metric([name], source.rows.total(key_base(slot) + Key.REQUESTS))
+    for name, slot in view.key_slots.items():
+        in_flight.add_metric([name], view.rows.key_in_flight(slot))
+        requests.add_metric([name], view.rows.total(key_base(slot) + Key.REQUESTS))
     yield in_flight
     yield requests
 
 
-def _gateway_metrics(source: MetricsSource) -> Iterator[Metric]:
-    total = source.rows.total
+def _gateway_metrics(view: GatewayView) -> Iterator[Metric]:
+    total = view.rows.total
     refused = CounterMetricFamily(
         "proa_refused", "Requests that the gateway itself refused.", labels=["reason"]
     )
@@ -182,12 +170,12 @@ def _gateway_metrics(source: MetricsSource) -> Iterator[Metric]:
     yield _counter("proa_accepted", "Client connections accepted.", total(Header.ACCEPTED))
     yield _counter("proa_answered_locally", "Requests answered without an engine.",
                    total(Header.ANSWERED_LOCALLY))  # fmt: skip
-    dropped = total(Header.LOG_DROPPED) + source.process.log_lines_dropped
+    dropped = total(Header.LOG_DROPPED) + view.process.log_lines_dropped
     yield _counter("proa_log_lines_dropped", "Log lines lost because nobody took them.", dropped)
 
 
-def _process_metrics(source: MetricsSource) -> Iterator[Metric]:
-    process = source.process
+def _process_metrics(view: GatewayView) -> Iterator[Metric]:
+    process = view.process
     reload_succeeded = process.last_reload is None or process.last_reload.succeeded
     yield _gauge("proa_workers", "Worker processes alive.", process.alive_workers)
     yield _counter("proa_worker_restarts", "Workers started again.", process.worker_restarts)
@@ -195,7 +183,7 @@ def _process_metrics(source: MetricsSource) -> Iterator[Metric]:
     yield _gauge("proa_config_last_reload_success", "1 unless the last reload was refused.",
                  reload_succeeded)  # fmt: skip
     info = GaugeMetricFamily("proa_build_info", "Always 1.", labels=["version"])
-    info.add_metric([source.version], 1)
+    info.add_metric([view.version], 1)
     yield info
 
 

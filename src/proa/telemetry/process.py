@@ -1,6 +1,11 @@
 """What the supervisor tells of itself and its workers, for metrics, readiness and status."""
 
+from collections.abc import Mapping
+
 import msgspec
+
+from proa.domain.fleet import FleetView
+from proa.telemetry.rows import SharedRows
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,3 +41,17 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def alive_workers(self) -> int:
         return sum(worker.alive for worker in self.workers)
+
+
+class GatewayView(msgspec.Struct, frozen=True, kw_only=True):
+    """All that metrics, readiness and status are made of.
+
+    Slots are places in the shared rows, by the names of engines and API keys.
+    """
+
+    rows: SharedRows
+    engine_slots: Mapping[str, int]
+    key_slots: Mapping[str, int]
+    fleet: FleetView
+    process: ProcessView
+    version: str

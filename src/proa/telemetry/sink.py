@@ -88,8 +88,9 @@ class LineSink:
         self._attach(descriptor)
 
     def close(self) -> None:
-        """Flush as far as possible and close."""
-        self.flush()
+        """Flush as far as possible and close; what is left over counts as dropped."""
+        if not self.flush():
+            self._drop_all()
         os.close(self._descriptor)
 
     def _attach(self, descriptor: int) -> None:
