@@ -1,6 +1,7 @@
 """The breaker opens by broken tries only, and always finds its way back."""
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -155,7 +156,8 @@ class BreakerMachine(RuleBasedStateMachine):
         for _ in range(SPEC.successes):
             trial = self.breaker.begin(self.now_s)
             self.breaker.record(Outcome.OK, self.now_s, trial=trial)
-        assert self.breaker.share(self.now_s + SPEC.slow_start_s) == 1.0
+        assert self.breaker.share(self.now_s + SPEC.slow_start_s) == pytest.approx(1.0)
 
 
 TestBreakerMachine = BreakerMachine.TestCase
+TestBreakerMachine.settings = settings(max_examples=60, stateful_step_count=30)
