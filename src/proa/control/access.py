@@ -1,0 +1,52 @@
+"""Who may read the control plane's pages."""
+
+import ipaddress
+from contextlib import suppress
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from proa.control.settings import ControlSettings
+from proa.errors import api_error
+
+
+def refusal(request: Request, settings: ControlSettings) -> Response | None:
+    """The answer to a request that may not pass, None for one that may.
+
+    With admin keys, everybody needs one. Without, only this machine's own programs
+    pass, and only under a local name: a web page that made its own name point here
+    does not get in.
+    """
+    if settings.keys:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and settings.admits(key.strip()):
+            return None
+        return _error(401, "an admin key is needed: Authorization: Bearer KEY")
+    if _is_local(request):
+        return None
+    return _error(403, "without an admin key only this machine may read this; add one to the keys")
+
+
+def _is_local(request: Request) -> bool:
+    if request.client is None or not request.client.host:  # a unix socket
+        return True
+    return _is_loopback(request.client.host) and _is_local_name(request.url.hostname or "")
+
+
+def _is_local_name(host: str) -> bool:
+    return host.lower().rstrip(".") == "localhost" or _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    with suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return (mapped or address).is_loopback
+    return False
+
+
+def _error(status: int, message: str) -> Response:
+    row = api_error(status)
+    error = {"message": message, "type": row.type, "param": None, "code": row.code}
+    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"error": error}, status, headers)

@@ -1,0 +1,92 @@
+"""Readiness and status of the gateway, as plain values out of one `GatewayView`."""
+
+from proa.domain.fleet import EngineState, EngineView
+from proa.domain.outcome import Outcome
+from proa.telemetry.process import GatewayView, WorkerView
+from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
+
+_BREAKER = ("closed", "half_open", "open")
+
+Json = dict[str, object]
+
+
+def unready_reasons(view: GatewayView) -> list[str]:
+    """Why no traffic should be sent here; empty when the gateway is ready.
+
+    An engine that was never asked does not make it ready, although it may get traffic.
+    """
+    reasons = []
+    if view.process.draining:
+        reasons.append("the gateway is draining")
+    if not view.process.alive_workers:
+        reasons.append("no worker is alive")
+    if not any(engine.state is EngineState.READY for engine in view.fleet.engines):
+        reasons.append("no engine is ready")
+    return reasons
+
+
+def status_document(view: GatewayView) -> Json:
+    """What `/admin/status` answers; keys are stable. No key, address or prompt is in it."""
+    process, reload = view.process, view.process.last_reload
+    return {
+        "version": view.version,
+        "generation": process.generation,
+        "draining": process.draining,
+        "not_ready_because": unready_reasons(view),
+        "last_reload": reload
+        and {"at_s": reload.at_s, "succeeded": reload.succeeded, "error": reload.error or None},
+        "worker_restarts": process.worker_restarts,
+        "workers": [_worker(view, worker) for worker in process.workers],
+        "fleet_sequence": view.fleet.sequence,
+        "engines": [_engine(view, engine) for engine in view.fleet.engines],
+        "keys": [_key(view, name, slot) for name, slot in view.key_slots.items()],
+    }
+
+
+def _worker(view: GatewayView, worker: WorkerView) -> Json:
+    row = view.rows.rows[worker.index]
+    return {
+        "index": worker.index,
+        "pid": worker.pid,
+        "alive": worker.alive,
+        "generation": worker.generation,
+        "fleet_sequence": row[Header.FLEET_SEQUENCE],
+        "connections": row[Header.CONNECTIONS],
+        "open_exchanges": row[Header.OPEN_EXCHANGES],
+    }
+
+
+def _engine(view: GatewayView, engine: EngineView) -> Json:
+    known: Json = {
+        "name": engine.name,
+        "kind": engine.kind.value,
+        "state": engine.state.value,
+        "detail": engine.detail or None,
+        "models": [model.id for model in engine.models] if engine.models_known else None,
+    }
+    slot = view.engine_slots.get(engine.name)
+    return known if slot is None else known | _counters(view, slot)
+
+
+def _counters(view: GatewayView, slot: int) -> Json:
+    base, rows = engine_base(slot), view.rows
+    breakers = {
+        str(w.index): rows.rows[w.index][base + Engine.BREAKER] for w in view.process.workers
+    }
+    return {
+        "in_flight": rows.engine_in_flight(slot),
+        "breaker": {index: _BREAKER[state] for index, state in breakers.items()},
+        "outcomes": {o.label: rows.total(base + Engine.OUTCOME + o) for o in Outcome},
+        "retries": rows.total(base + Engine.RETRIES),
+        "broken_streams": rows.total(base + Engine.BROKEN_STREAMS),
+        "prompt_tokens": rows.total(base + Engine.PROMPT_TOKENS),
+        "completion_tokens": rows.total(base + Engine.COMPLETION_TOKENS),
+    }
+
+
+def _key(view: GatewayView, name: str, slot: int) -> Json:
+    return {
+        "name": name,
+        "in_flight": view.rows.key_in_flight(slot),
+        "requests": view.rows.total(key_base(slot) + Key.REQUESTS),
+    }

@@ -1,0 +1,178 @@
+"""The control plane's pages, over ASGI."""
+
+import asyncio
+import hashlib
+
+import httpx
+import msgspec
+import pytest
+
+from proa.control.app import control_app
+from proa.control.settings import AdminKeySpec, ControlSettings
+from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
+from proa.domain.outcome import Outcome
+from proa.engines.models import bare_model
+from proa.telemetry.process import GatewayView, ProcessView, ReloadView, WorkerView
+from proa.telemetry.rows import Engine, Header, SharedRows, engine_base
+
+OPEN = ControlSettings()
+KEYED = ControlSettings(
+    keys=tuple(
+        AdminKeySpec(name=key, digest=hashlib.sha256(key.encode()).digest()) for key in ("k1", "k2")
+    )
+)
+
+
+def gateway(
+    state: EngineState = EngineState.READY, *, alive: bool = True, draining: bool = False
+) -> GatewayView:
+    rows = SharedRows.create(2)
+    main = EngineView(
+        name="main",
+        kind=EngineKind.VLLM,
+        state=state,
+        models=(bare_model("tiny"),),
+        models_known=True,
+    )
+    fresh = EngineView(name="fresh", kind=EngineKind.AUTO, state=EngineState.UNKNOWN)
+    return GatewayView(
+        rows=rows,
+        engine_slots={"main": 4},
+        key_slots={"team": 0},
+        fleet=FleetView(9, (main, fresh)),
+        process=ProcessView(
+            generation=3,
+            workers=(WorkerView(index=1, pid=77, generation=2, alive=alive),),
+            draining=draining,
+            last_reload=ReloadView(at_s=5.0, error="proa.toml: no"),
+        ),
+        version="1.2.3",
+    )
+
+
+def get(
+    path: str,
+    *,
+    view: GatewayView | None = None,
+    settings: ControlSettings = OPEN,
+    peer: str | None = "127.0.0.1",
+    host: str = "127.0.0.1:8081",
+    authorization: str | None = None,
+    method: str = "GET",
+) -> httpx.Response:
+    newest = view or gateway()
+    app = control_app(lambda: newest, lambda: settings)
+    client = (peer, 1234) if peer is not None else None
+    headers = {"host": host} | ({"authorization": authorization} if authorization else {})
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(app, client=client)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as http:
+            return await http.request(method, path, headers=headers)
+
+    return asyncio.run(ask())
+
+
+def test_healthz_while_the_process_lives() -> None:
+    down = gateway(EngineState.UNREACHABLE, alive=False, draining=True)
+    assert get("/healthz", view=down, settings=KEYED, peer="10.0.0.9").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("view", "reasons"),
+    [
+        (gateway(), []),
+        (gateway(draining=True), ["the gateway is draining"]),
+        (gateway(alive=False), ["no worker is alive"]),
+        (gateway(EngineState.LOADING), ["no engine is ready"]),
+        (gateway(EngineState.UNKNOWN), ["no engine is ready"]),
+        (
+            gateway(EngineState.UNREACHABLE, alive=False),
+            ["no worker is alive", "no engine is ready"],
+        ),
+    ],
+)
+def test_readyz_gives_its_reasons(view: GatewayView, reasons: list[str]) -> None:
+    response = get("/readyz", view=view, settings=KEYED, peer="10.0.0.9")
+    assert response.status_code == (503 if reasons else 200)
+    assert response.json() == {"ready": not reasons, "reasons": reasons}
+
+
+def test_metrics_are_prometheus_text() -> None:
+    response = get("/metrics")
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain")
+    assert 'proa_engine_up{engine="main"} 1.0' in response.text
+
+
+def test_status_tells_all_parts() -> None:
+    view = gateway()
+    row = view.rows.rows[1]
+    row[engine_base(4) + Engine.IN_FLIGHT] = 2
+    row[engine_base(4) + Engine.BREAKER] = 2
+    row[engine_base(4) + Engine.OUTCOME + Outcome.BROKEN] = 6
+    row[Header.OPEN_EXCHANGES] = 3
+    status = msgspec.convert(get("/admin/status", view=view).json(), dict[str, object])
+    assert status["version"] == "1.2.3"
+    assert status["generation"] == 3
+    assert status["last_reload"] == {"at_s": 5.0, "succeeded": False, "error": "proa.toml: no"}
+    (worker,) = msgspec.convert(status["workers"], list[dict[str, object]])
+    assert (worker["pid"], worker["generation"], worker["open_exchanges"]) == (77, 2, 3)
+    main, fresh = msgspec.convert(status["engines"], list[dict[str, object]])
+    assert main["models"] == ["tiny"]
+    assert main["in_flight"] == 2
+    assert main["breaker"] == {"1": "open"}
+    assert msgspec.convert(main["outcomes"], dict[str, int])["broken"] == 6
+    assert (fresh["state"], fresh["models"]) == ("unknown", None)
+    assert status["keys"] == [{"name": "team", "in_flight": 0, "requests": 0}]
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/admin/status"])
+@pytest.mark.parametrize(
+    ("peer", "host", "allowed"),
+    [
+        ("127.0.0.1", "127.0.0.1:8081", True),
+        ("127.0.0.1", "localhost:8081", True),
+        ("::1", "[::1]:8081", True),
+        ("::ffff:127.0.0.1", "localhost", True),
+        ("", "anything", True),
+        (None, "anything", True),
+        ("10.0.0.9", "127.0.0.1:8081", False),
+        ("127.0.0.1", "rebound.example.org:8081", False),
+        ("127.0.0.1", "localhost.example.org", False),
+    ],
+)
+def test_without_keys_only_this_machine(
+    path: str, peer: str | None, host: str, *, allowed: bool
+) -> None:
+    assert get(path, peer=peer, host=host).status_code == (200 if allowed else 403)
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/admin/status"])
+@pytest.mark.parametrize("peer", ["127.0.0.1", "10.0.0.9"])
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        ("Bearer k1", 200),
+        ("bearer k2", 200),
+        ("Bearer k3", 401),
+        ("Bearer ", 401),
+        ("Basic k1", 401),
+        ("k1", 401),
+        (None, 401),
+    ],
+)
+def test_with_keys_everybody_needs_one(
+    path: str, peer: str, authorization: str | None, status: int
+) -> None:
+    response = get(path, settings=KEYED, peer=peer, authorization=authorization)
+    assert response.status_code == status
+    if status == 401:
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert response.json()["error"]["type"] == "authentication_error"
+
+
+def test_nothing_else_is_served() -> None:
+    assert get("/admin").status_code == 404
+    assert get("/metrics", method="POST").status_code == 405
+    assert get("/healthz", method="HEAD").status_code == 200
