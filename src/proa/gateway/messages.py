@@ -1,4 +1,7 @@
-"""What the supervisor tells its workers, as length-prefixed msgpack over a socket pair."""
+"""What the supervisor tells its workers, as length-prefixed JSON over a socket pair.
+
+JSON, because the model cards in a fleet view are the engines' own JSON, put in as they are.
+"""
 
 import asyncio
 import struct
@@ -37,8 +40,8 @@ class ReopenLogs(msgspec.Struct, tag=True, frozen=True):
 
 Message = ApplySettings | ApplyFleet | Drain | ReopenLogs
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Message).decode
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Message).decode
 
 
 def frame(message: Message) -> bytes:

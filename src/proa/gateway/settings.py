@@ -1,4 +1,4 @@
-"""What the data plane is told; made by `config`, carried to the workers as msgpack."""
+"""What the data plane is told; made by `config`, carried to the workers as JSON."""
 
 from typing import Literal
 
