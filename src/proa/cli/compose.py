@@ -1,0 +1,200 @@
+"""The one place that knows every class: supervisor, registry and control API as one program."""
+
+import asyncio
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import proa
+from proa.cli.control_server import ControlServer
+from proa.cli.systemd import Notifier
+from proa.cli.watch import FileWatch
+from proa.cli.welcome import welcome
+from proa.config.environment import ServiceEnvironment
+from proa.config.faults import ConfigFaults
+from proa.config.load import LoadedConfig
+from proa.control.app import control_app
+from proa.control.registry import Registry
+from proa.control.traffic import EngineTraffic, traffic_in
+from proa.errors import ProaError
+from proa.gateway.supervisor import Supervisor
+from proa.telemetry.logs import open_log
+from proa.telemetry.process import GatewayView, ProcessView, ReloadView
+
+FORCED = 130
+_LOOK_S = 0.5
+
+
+async def serve(
+    config: LoadedConfig, read: Callable[[], LoadedConfig], service: ServiceEnvironment
+) -> int:
+    """Run until SIGTERM or SIGINT; `read` gives the settings anew for a reload.
+
+    Returns 0 after a drain, 130 when a second signal cut it short.
+
+    Raises:
+        ProaError: the program could not start.
+    """
+    program = Program(config, read, service)
+    try:
+        await program.start()
+        await program.run()
+        return await program.drain()
+    finally:
+        await program.close()
+
+
+class Program:
+    """The running gateway: its parts, and what signals and changed files do to them."""
+
+    def __init__(
+        self, config: LoadedConfig, read: Callable[[], LoadedConfig], service: ServiceEnvironment
+    ) -> None:
+        self._config = config
+        self._read = read
+        self._watchdog_s = service.watchdog_s
+        self._notifier = Notifier(service.notify_socket)
+        self._watch = FileWatch(config.files)
+        self._logs = config.gateway.logs
+        self._log = open_log(self._logs.path, format=self._logs.format)
+        listeners = [socket.socket(fileno=descriptor) for descriptor in service.listen_fds]
+        self._supervisor = Supervisor(config.gateway, log=self._log, listeners=listeners)
+        self._registry = Registry(
+            config.control, publish=self._supervisor.publish, log=self._log, traffic=self._traffic
+        )
+        self._last_reload: ReloadView | None = None
+        self._control = ControlServer(control_app(self._view, lambda: self._config.control))
+        self._wake = asyncio.Event()
+        self._stop_signals = 0
+        self._must_reload = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Bring everything up and tell where it is.
+
+        Raises:
+            ProaError: an address cannot be used, or no worker came up.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_stop)
+        loop.add_signal_handler(signal.SIGHUP, self._on_reload)
+        loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
+        self._supervisor.publish(self._registry.fleet)
+        await self._supervisor.start()
+        await self._control.move(self._config.control.listen)
+        self._registry.start()
+        if self._watchdog_s is not None:
+            self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
+        told = welcome(self._config, self._supervisor.addresses, self._control.address)
+        print(told, file=sys.stderr, flush=True)
+        self._notifier.ready()
+
+    async def run(self) -> None:
+        """Reload when asked to or when files changed; ends with the first stop signal."""
+        while not self._stop_signals:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _LOOK_S)
+            self._wake.clear()
+            if self._watch.changed() or self._must_reload:
+                self._must_reload = False
+                await self._reload()
+            self._log.flush()
+
+    async def drain(self) -> int:
+        """Let requests in progress end; the exit code."""
+        self._notifier.stopping()
+        self._log.event("info", "draining")
+        await self._supervisor.drain()
+        return FORCED if self._stop_signals > 1 else 0
+
+    async def close(self) -> None:
+        """Leave nothing behind, however far the start came."""
+        for task in self._tasks:
+            task.cancel()
+        self._supervisor.kill()
+        await self._control.stop()
+        await self._registry.close()
+        self._log.close()
+
+    async def _reload(self) -> None:
+        self._notifier.reloading()
+        error, config = "", self._config
+        try:
+            config = self._read()
+            await self._apply(config)
+        except ProaError as refusal:
+            error = str(refusal)
+            files = refusal.files if isinstance(refusal, ConfigFaults) else ()
+            self._watch.read_again(files or config.files)
+            self._log.event("error", "settings refused, the old ones stay", error=error)
+        else:
+            self._config = config
+            self._watch.read_again(config.files)
+            self._log.event("info", "settings reloaded", generation=self._supervisor.generation)
+        self._last_reload = ReloadView(at_s=time.time(), error=error)
+        self._notifier.ready()
+
+    async def _apply(self, config: LoadedConfig) -> None:
+        """What can fail goes first, and is taken back when a later step fails."""
+        try:
+            await self._move(config)
+            await self._supervisor.reload(config.gateway)
+        except ProaError:
+            await self._move(self._config)
+            raise
+        self._registry.reload(config.control)
+
+    async def _move(self, config: LoadedConfig) -> None:
+        await self._control.move(config.control.listen)
+        if config.gateway.logs != self._logs:
+            self._log.move(config.gateway.logs.path, format=config.gateway.logs.format)
+            self._logs = config.gateway.logs
+
+    async def _keep_alive(self, every_s: float) -> None:
+        while True:
+            self._notifier.alive()
+            await asyncio.sleep(every_s)
+
+    def _on_stop(self) -> None:
+        self._stop_signals += 1
+        self._wake.set()
+        if self._stop_signals > 1:
+            self._supervisor.kill()
+
+    def _on_reload(self) -> None:
+        self._must_reload = True
+        self._wake.set()
+
+    def _reopen_logs(self) -> None:
+        self._supervisor.reopen_logs()
+        try:
+            self._log.reopen()
+        except ProaError as error:
+            self._log.event("error", "log not opened anew", error=str(error))
+
+    def _traffic(self, name: str) -> EngineTraffic:
+        slot = self._supervisor.engine_slots.get(name)
+        return EngineTraffic() if slot is None else traffic_in(self._supervisor.rows, slot)
+
+    def _view(self) -> GatewayView:
+        supervisor = self._supervisor
+        process = ProcessView(
+            generation=supervisor.generation,
+            workers=supervisor.workers(),
+            worker_restarts=supervisor.worker_restarts,
+            draining=supervisor.draining,
+            last_reload=self._last_reload,
+            log_lines_dropped=self._log.dropped,
+        )
+        return GatewayView(
+            rows=supervisor.rows,
+            engine_slots=supervisor.engine_slots,
+            key_slots=supervisor.key_slots,
+            fleet=self._registry.fleet,
+            process=process,
+            version=proa.__version__,
+        )
