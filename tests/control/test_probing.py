@@ -1,0 +1,107 @@
+"""Probes over real sockets."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from proa.control.probing import EngineProbe, Silence
+from proa.domain.fleet import EngineSpec
+from proa.engines.base import Health, Probe, Reply
+from proa.testing.ports import closed_port
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+PROBE = Probe("/v2/repository/index", "POST", b"{}")
+
+
+class Server:
+    """Sends fixed bytes for each request, and closes at once where there are none."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = list(answers)
+        self.heads: list[bytes] = []
+        self.connections = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while self.answers:
+                head = await reader.readuntil(b"\r\n\r\n")
+                if b"POST" in head:
+                    head += await reader.readexactly(2)
+                self.heads.append(head)
+                answer = self.answers.pop(0)
+                if not answer:
+                    return
+                writer.write(answer)
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def serving(script: Server) -> AsyncIterator[str]:
+    """The URL of a server on a port of its own."""
+    server = await asyncio.start_server(script, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def ask(url: str, probe: Probe = PROBE) -> Reply | Silence:
+    engine = EngineProbe(EngineSpec(name="e", url=url))
+    try:
+        return await engine.ask(probe)
+    finally:
+        await engine.close()
+
+
+async def test_a_unix_socket(tmp_path: Path) -> None:
+    server = Server(OK)
+    async with await asyncio.start_unix_server(server, tmp_path / "engine.sock"):
+        assert await ask(f"unix:{tmp_path}/engine.sock") == Reply(200, b"ok")
+    (head,) = server.heads
+    assert head.startswith(b"POST /v2/repository/index HTTP/1.1\r\n")
+    assert head.endswith(b"\r\n\r\n{}")
+    assert b"accept-encoding: identity" in head.lower()
+
+
+async def test_a_missing_socket_is_down(tmp_path: Path) -> None:
+    assert await ask(f"unix:{tmp_path}/none.sock") == Silence(Health.DOWN, "ENOENT")
+
+
+async def test_a_closed_port_is_down() -> None:
+    with closed_port() as port:
+        assert await ask(f"http://127.0.0.1:{port}") == Silence(Health.DOWN, "ECONNREFUSED")
+
+
+async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed_port() as port:
+        for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+        async with serving(Server(OK)) as url:
+            assert await ask(url) == Reply(200, b"ok")
+
+
+async def test_a_kept_connection_that_the_engine_closed() -> None:
+    """An engine that closes after each answer, without saying so."""
+    script = Server(OK, b"", OK)
+    async with serving(script) as url:
+        engine = EngineProbe(EngineSpec(name="e", url=url))
+        assert await engine.ask(PROBE) == Reply(200, b"ok")
+        assert await engine.ask(PROBE) == Reply(200, b"ok")
+        await engine.close()
+    assert script.connections == 2
+
+
+async def test_an_engine_that_closes_without_an_answer_is_down() -> None:
+    async with serving(Server(b"", b"")) as url:
+        assert await ask(url) == Silence(Health.DOWN, "connection closed without an answer")
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    moved = b"HTTP/1.1 302 Found\r\nlocation: http://192.0.2.1/\r\ncontent-length: 0\r\n\r\n"
+    async with serving(Server(moved)) as url:
+        assert await ask(url) == Reply(302, b"")
