@@ -261,7 +261,7 @@ def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> 
     if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
         attempt._broke(f"engine {attempt.link.name} ended the stream early")
         return
-    if not exchange.head_sent:
+    if not exchange.committed:
         exchange.send_head(attempt, parser)
     attempt._finish(parser, Outcome.OK)
     exchange.send_body(b"", last=True)
