@@ -27,6 +27,7 @@ def gateway(
     state: EngineState = EngineState.READY, *, alive: bool = True, draining: bool = False
 ) -> GatewayView:
     rows = SharedRows.create(2)
+    rows.use(1)
     main = EngineView(
         name="main",
         kind=EngineKind.VLLM,

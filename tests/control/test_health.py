@@ -82,6 +82,7 @@ def test_the_newest_certain_news_decides(history: list[Health], last: Health) ->
 
 def test_traffic_is_the_sum_over_workers() -> None:
     rows = SharedRows.create(3)
+    rows.use(2)
     for n in (1, 2):
         rows.rows[n][engine_base(7) + Engine.IN_FLIGHT] = n
         rows.rows[n][engine_base(7) + Engine.RECEIVED] = 10 * n

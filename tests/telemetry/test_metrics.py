@@ -25,7 +25,9 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 @pytest.fixture
 def rows() -> SharedRows:
-    return SharedRows.create(3)
+    shared = SharedRows.create(9)
+    shared.use(2)
+    return shared
 
 
 def view(rows: SharedRows, **process: object) -> GatewayView:
