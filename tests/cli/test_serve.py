@@ -1,0 +1,184 @@
+"""`proa serve` as processes: start, reload, drain, and what a service manager sees."""
+
+import asyncio
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.cli.serving import Serving
+
+from proa.cli.main import main
+from proa.cli.serve import config_path
+from proa.errors import InputError
+from proa.testing.replies import sse_reply
+from proa.testing.scripted_engine import ScriptedEngine
+from proa.testing.steps import WaitFor
+
+ANYWHERE = ("--listen", "127.0.0.1:0", "--control-listen", "127.0.0.1:0")
+CHAT = {"model": "scripted", "messages": [{"role": "user", "content": "안녕하세요"}]}
+
+# Descriptor 3 and LISTEN_PID can be set only in the process that becomes proa.
+HAND_OVER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def flags(engine: ScriptedEngine, *more: str) -> list[str]:
+    return ["--engine", engine.url, *ANYWHERE, *more]
+
+
+async def chat(url: str) -> httpx.Response:
+    async with httpx.AsyncClient() as client:
+        return await client.post(f"{url}/v1/chat/completions", json=CHAT)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_engines_on_the_command_line_are_served_until_sigterm(workers: str) -> None:
+    async with (
+        ScriptedEngine() as engine,
+        Serving(flags(engine, "--workers", workers)) as serving,
+    ):
+        assert f"export OPENAI_BASE_URL={serving.url}/v1 " in serving.welcome
+        assert (await chat(serving.url)).status_code == 200
+        serving.signal(signal.SIGTERM)
+        assert await serving.ended() == 0
+
+
+async def test_a_changed_file_is_taken_and_a_bad_one_refused(tmp_path: Path) -> None:
+    file = tmp_path / "proa.toml"
+
+    def write(name: str, url: str, more: str = "") -> None:
+        file.write_text(f'[[engines]]\nname = "{name}"\nurl = "{url}"\n{more}')
+
+    async with ScriptedEngine() as engine:
+        write("one", engine.url)
+        async with Serving([str(file), *ANYWHERE]) as serving:
+            assert (await chat(serving.url)).headers["x-proa-engine"] == "one"
+            write("two", engine.url)
+            assert (await serving.line("settings reloaded"))["generation"] == 2
+            assert (await chat(serving.url)).headers["x-proa-engine"] == "two"
+            write("three", engine.url, "[guard]\n")
+            refused = await serving.line("settings refused, the old ones stay")
+            assert "guard is not supported by this version" in refused["error"]
+            assert (await chat(serving.url)).headers["x-proa-engine"] == "two"
+            write("four", engine.url)
+            serving.signal(signal.SIGHUP)
+            await serving.line("settings reloaded")
+            assert (await chat(serving.url)).headers["x-proa-engine"] == "four"
+
+
+async def test_a_key_that_is_added_counts_without_a_restart(tmp_path: Path) -> None:
+    keys, file = tmp_path / "keys.toml", tmp_path / "proa.toml"
+    assert main(["keys", "add", "first", "--file", str(keys)]) == 0
+    async with ScriptedEngine() as engine:
+        engines = f'[[engines]]\nname = "e"\nurl = "{engine.url}"\n'
+        file.write_text(f'[gateway]\napi_keys_file = "keys.toml"\n{engines}')
+        async with Serving([str(file), *ANYWHERE]) as serving:
+            assert (await chat(serving.url)).status_code == 401
+            assert main(["keys", "add", "second", "--file", str(keys)]) == 0
+            await serving.line("settings reloaded")
+
+
+async def test_a_drain_lets_a_stream_end_and_a_second_signal_does_not_wait() -> None:
+    gate = asyncio.Event()
+    script = [
+        sse_reply(["one", WaitFor(gate), "two"]),
+        sse_reply(["one", WaitFor(asyncio.Event())]),
+    ]
+    async with ScriptedEngine(script) as engine:
+        for is_forced, code in ((False, 0), (True, 130)):
+            async with Serving(flags(engine)) as serving, httpx.AsyncClient() as client:
+                body = CHAT | {"stream": True}
+                request = client.stream("POST", f"{serving.url}/v1/chat/completions", json=body)
+                async with request as response:
+                    parts = response.aiter_raw()
+                    await anext(parts)
+                    serving.signal(signal.SIGTERM)
+                    await serving.line("draining")
+                    if is_forced:
+                        serving.signal(signal.SIGTERM)
+                    else:
+                        gate.set()
+                        assert b"two" in b"".join([part async for part in parts])
+                    assert await serving.ended() == code
+
+
+async def test_a_service_manager_hears_of_each_state_and_hands_over_its_socket(
+    tmp_path: Path,
+) -> None:
+    heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    heard.bind(str(tmp_path / "notify"))
+    loop = asyncio.get_running_loop()
+    listener = socket.create_server(("127.0.0.1", 0))
+    launcher = [sys.executable, "-c", HAND_OVER, str(listener.fileno())]
+    environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "60000000"}
+    with heard, listener:
+        async with (
+            ScriptedEngine() as engine,
+            Serving(
+                flags(engine),
+                environment=environment,
+                pass_fds=[listener.fileno()],
+                launcher=launcher,
+            ) as serving,
+        ):
+            assert serving.url == f"http://127.0.0.1:{listener.getsockname()[1]}"
+            assert (await chat(serving.url)).status_code == 200
+            states = [await loop.sock_recv(heard, 99) for _ in range(2)]
+            assert sorted(states) == [b"READY=1", b"WATCHDOG=1"]
+            serving.signal(signal.SIGHUP)
+            assert (await loop.sock_recv(heard, 99)).startswith(b"RELOADING=1\n")
+            assert await loop.sock_recv(heard, 99) == b"READY=1"
+            serving.signal(signal.SIGINT)
+            assert await loop.sock_recv(heard, 99) == b"STOPPING=1"
+            assert await serving.ended() == 0
+
+
+async def test_logs_are_opened_anew_and_moved(tmp_path: Path) -> None:
+    file, log = tmp_path / "proa.toml", tmp_path / "proa.jsonl"
+    async with ScriptedEngine() as engine:
+        engines = f'[[engines]]\nname = "e"\nurl = "{engine.url}"\n'
+        file.write_text(f'{engines}[logs]\npath = "proa.jsonl"\n')
+        async with Serving([str(file), *ANYWHERE]) as serving:
+            log.rename(tmp_path / "rotated")
+            serving.signal(signal.SIGUSR1)
+            file.write_text(f'{engines}[logs]\npath = "-"\n')
+            assert (await serving.line("settings reloaded"))["generation"] == 2
+            assert log.exists()
+
+
+async def test_an_address_in_use_is_wrong_input() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for place in ("--listen", "--control-listen"):
+            async with (
+                ScriptedEngine() as engine,
+                Serving(flags(engine, place, address)) as serving,
+            ):
+                assert "Address already in use" in serving.welcome
+                assert await serving.ended() == 2
+
+
+class TestWhichFile:
+    def test_a_named_one(self) -> None:
+        assert config_path(Path("x.toml"), []) == Path("x.toml")
+
+    def test_none_when_engines_are_named(self) -> None:
+        assert config_path(None, ["http://h"]) is None
+
+    def test_both_are_refused(self) -> None:
+        with pytest.raises(InputError, match=r"leave out one of it and x\.toml"):
+            config_path(Path("x.toml"), ["http://h"])
+
+    def test_proa_toml_here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InputError, match=r"there is no proa\.toml here.*--engine http"):
+            config_path(None, [])
+        Path("proa.toml").touch()
+        assert config_path(None, []) == Path("proa.toml")
