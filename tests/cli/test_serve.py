@@ -140,6 +140,41 @@ async def test_a_service_manager_hears_of_each_state_and_hands_over_its_socket(
             assert await serving.ended() == 0
 
 
+async def test_addresses_and_workers_change_without_a_restart(tmp_path: Path) -> None:
+    file = tmp_path / "proa.toml"
+
+    def write(place: str, workers: int) -> None:
+        gateway, control = (f"unix:{tmp_path / place}.{kind}" for kind in ("gw", "ctl"))
+        file.write_text(
+            f'[gateway]\nlisten = "{gateway}"\nworkers = {workers}\n[control]\n'
+            f'listen = "{control}"\n[[engines]]\nname = "e"\nurl = "{engine.url}"\n'
+        )
+
+    async def answers(place: str) -> list[int]:
+        statuses = []
+        for kind, path in (("gw", "/v1/models"), ("ctl", "/admin/status")):
+            transport = httpx.AsyncHTTPTransport(uds=f"{tmp_path / place}.{kind}")
+            async with httpx.AsyncClient(transport=transport, base_url="http://proa") as client:
+                statuses.append((await client.get(path)).status_code)
+        return statuses
+
+    async with ScriptedEngine() as engine:
+        write("a", 1)
+        async with Serving([str(file)]) as serving:
+            assert await answers("a") == [200, 200]
+            write("b", 2)
+            await serving.line("settings reloaded")
+            assert await answers("b") == [200, 200]
+            assert sorted(path.name for path in tmp_path.iterdir()) == [
+                "b.ctl",
+                "b.gw",
+                "proa.toml",
+            ]
+            serving.signal(signal.SIGTERM)
+            assert await serving.ended() == 0
+            assert [path.name for path in tmp_path.iterdir()] == ["proa.toml"]
+
+
 async def test_logs_are_opened_anew_and_moved(tmp_path: Path) -> None:
     file, log = tmp_path / "proa.toml", tmp_path / "proa.jsonl"
     async with ScriptedEngine() as engine:

@@ -356,7 +356,9 @@ class TestPublicAddresses:
 
     def test_insecure_allows_it(self, tmp_path: Path) -> None:
         path = written(tmp_path, MINIMAL + self.PUBLIC + self.CONTROL)
-        assert load(path, Flags(insecure=True), {}).gateway.listen == "0.0.0.0:8080"
+        config = load(path, Flags(insecure=True), {})
+        assert config.gateway.listen == "0.0.0.0:8080"
+        assert config.control.insecure
 
     def test_a_key_file_allows_it(self, tmp_path: Path) -> None:
         add_key(tmp_path / "keys.toml", "team")

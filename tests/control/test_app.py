@@ -149,6 +149,12 @@ def test_without_keys_only_this_machine(
     assert get(path, peer=peer, host=host).status_code == (200 if allowed else 403)
 
 
+def test_insecure_lets_everybody_in() -> None:
+    assert (
+        get("/metrics", settings=ControlSettings(insecure=True), peer="10.0.0.9").status_code == 200
+    )
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/admin/status"])
 @pytest.mark.parametrize("peer", ["127.0.0.1", "10.0.0.9"])
 @pytest.mark.parametrize(

@@ -57,11 +57,15 @@ def gateway_settings(
 
 
 def control_settings(
-    table: ProaTable, *, engines: tuple[EngineSpec, ...], keys: tuple[KeySpec, ...] | None
+    table: ProaTable,
+    *,
+    engines: tuple[EngineSpec, ...],
+    keys: tuple[KeySpec, ...] | None,
+    insecure: bool,
 ) -> ControlSettings:
     """The control plane's settings; of the keys those with `admin`."""
     admins = tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin)
-    return ControlSettings(**_given(table.control), engines=engines, keys=admins)
+    return ControlSettings(**_given(table.control), engines=engines, keys=admins, insecure=insecure)
 
 
 def _engine(table: EngineTable, keys: dict[str, str]) -> EngineSpec:

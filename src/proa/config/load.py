@@ -74,7 +74,7 @@ def load(
     engines = engine_specs(table, engine_secrets)
     return LoadedConfig(
         gateway=gateway_settings(table, engines=engines, keys=keys, directory=directory),
-        control=control_settings(table, engines=engines, keys=keys),
+        control=control_settings(table, engines=engines, keys=keys, insecure=flags.insecure),
         files=files,
     )
 

@@ -19,13 +19,14 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of the control plane's settings.
 
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
-    admin API is open, which the configuration allows on loopback addresses only.
+    admin API is open to this machine's own programs, and with `insecure` to all.
     """
 
     listen: str = "127.0.0.1:8081"
     poll_interval_s: float = 0.5
     engines: tuple[EngineSpec, ...] = ()
     keys: tuple[AdminKeySpec, ...] = ()
+    insecure: bool = False
 
     def admits(self, key: str) -> bool:
         """Whether `key` opens the admin API; every key is compared, in constant time."""

@@ -8,7 +8,6 @@ import stat
 from proa.errors import InputError
 
 _BACKLOG = 4096
-_FIRST_INHERITED = 3
 
 
 def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
@@ -30,12 +29,12 @@ def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
         raise InputError(f"{key} = {listen!r}: {error.strerror or error}") from error
 
 
-def inherited_listeners(pid: int, environment: dict[str, str]) -> list[socket.socket]:
-    """Sockets that systemd opened for this process (LISTEN_PID, LISTEN_FDS), else none."""
-    if environment.get("LISTEN_PID") != str(pid):
-        return []
-    count = int(environment.get("LISTEN_FDS", "0"))
-    return [socket.socket(fileno=_FIRST_INHERITED + i) for i in range(count)]
+def inherited_listener(descriptor: int) -> socket.socket:
+    """A listening socket that this process was started with."""
+    sock = socket.socket(fileno=descriptor)
+    sock.set_inheritable(False)
+    sock.setblocking(False)
+    return sock
 
 
 def _tcp(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
