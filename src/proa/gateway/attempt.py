@@ -6,6 +6,7 @@ broke afterwards. It never talks to the client itself.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from proa.domain.outcome import Outcome
@@ -28,26 +29,22 @@ _MOVING_S = 2.0
 class Attempt:
     """`body_sent` and `answered` (any byte of a response) bound what may be retried."""
 
-    __slots__ = (
-        "_captured", "_connecting", "_fresh_only", "_mode", "_tail", "answered", "body_sent", "connection",
-        "exchange", "lease", "link", "paused", "relay", "usage",
-    )  # fmt: skip
+    connection: UpstreamConnection | None = None
+    relay: EventRelay | None = None
+    body_sent = False
+    answered = False
+    paused = False
+    _connecting: asyncio.Task[None] | None = None
+    _fresh_only = False
+    _captured = b""
+    _tail = b""
 
     def __init__(self, exchange: "Exchange", link: EngineLink) -> None:
         self.exchange = exchange
         self.link = link
         self.lease = Lease(link, exchange.plane.now)
-        self.connection: UpstreamConnection | None = None
-        self.relay: EventRelay | None = None
         self.usage = Usage()
-        self.body_sent = False
-        self.answered = False
-        self.paused = False
-        self._connecting: asyncio.Task[None] | None = None
-        self._fresh_only = False
-        self._mode = _head
-        self._captured = b""
-        self._tail = b""
+        self._mode: Callable[[Attempt, ResponseParser], None] = _head
 
     # start
 

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from proa.routing.tokens import Features
+
 from proa.wire.fields import multipart_model, read_fields, replace_model, replace_multipart_model
 from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
@@ -14,7 +16,7 @@ class Asked(msgspec.Struct, gc=False):
     target: bytes
     model: str | None = None
     stream: bool = False
-    features: object = None
+    features: Features | None = None
 
     def headers(self, head: RequestHead, names: frozenset[str]) -> dict[str, str]:
         """The headers that rules match on."""

@@ -17,17 +17,20 @@ class ClientAnswer:
     the connection for HTTP/1.0.
     """
 
-    __slots__ = ("_chunked", "_exchange", "_pending_head", "_silent", "_until_close", "is_events", "sent_bytes", "status")
+    is_events = False
+    sent_bytes = 0
+    status = 0
+    _chunked = False
+    _pending_head = b""
+    _silent = False
+    _until_close = False
 
     def __init__(self, exchange: "Exchange") -> None:
         self._exchange = exchange
-        self._pending_head = b""
-        self._chunked = False
-        self._silent = False
-        self._until_close = False
-        self.is_events = False
-        self.sent_bytes = 0
-        self.status = 0
+
+    def detach(self) -> None:
+        """The exchange is over; without this the two would keep each other alive."""
+        del self._exchange
 
     def begin(
         self, status: int, lines: list[bytes], content_type: bytes | None, content_length: int | None, extra: bytes

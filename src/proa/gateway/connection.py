@@ -14,7 +14,7 @@ from proa.gateway.exchange import Exchange
 from proa.gateway.request_body import RequestBody
 from proa.telemetry.rows import Header
 from proa.wire.refusal import ProtocolRefusal
-from proa.wire.request_head import RequestHead, check_partial_head, parse_request_head
+from proa.wire.request_head import HeadMemo, RequestHead, check_partial_head
 from proa.wire.response_head import CONTINUE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ClientConnection(asyncio.Protocol):
     """`deadline` is on the plane's coarse clock; the sweep calls `expired` when it has passed."""
 
     __slots__ = (
-        "_body", "_checked_bytes", "_forwarding", "_forwarding_host", "_head_since", "_looping", "_paused_reading",
+        "_body", "_checked_bytes", "_head_since", "_heads", "_looping", "_paused_reading",
         "_pending", "_stuck_bytes", "_stuck_since", "_trusted_peer", "_watch", "body_read", "closing",
         "closing_after", "deadline", "exchange", "peer", "plane", "secure", "transport",
     )  # fmt: skip
@@ -45,12 +45,11 @@ class ClientConnection(asyncio.Protocol):
         self.closing = False
         self.deadline = plane.now + plane.settings.limits.head_timeout_s
         self._trusted_peer = False
-        self._forwarding = b""
-        self._forwarding_host = b""
         # request
         self.exchange: Exchange | None = None
         self.body_read = True
         self._pending = b""
+        self._heads = HeadMemo()
         self._head_since = 0.0
         self._checked_bytes = 0
         self._body: RequestBody | None = None
@@ -135,14 +134,13 @@ class ClientConnection(asyncio.Protocol):
             self._head_too_large(data)
             return b""
         try:
-            head = parse_request_head(data[:end])
+            head, length = self._heads.parse(data[:end])
         except ProtocolRefusal as refusal:
             self._refuse(refusal)
             return b""
         self._head_since = 0.0
         self._checked_bytes = 0
-        exchange = self.exchange = Exchange(self, head)
-        length = head.content_length
+        exchange = self.exchange = Exchange(self, head, length)
         whole = not head.chunked and len(data) - end >= length
         self.body_read = whole
         if not exchange.admit():
@@ -150,7 +148,7 @@ class ClientConnection(asyncio.Protocol):
         if whole:
             exchange.run(data[end : end + length])
             return data[end + length :]
-        self._start_body(head, data[end:])
+        self._start_body(head, length, data[end:])
         return b""
 
     def _partial_head(self, data: bytes) -> None:
@@ -186,8 +184,8 @@ class ClientConnection(asyncio.Protocol):
 
     # bodies
 
-    def _start_body(self, head: RequestHead, data: bytes) -> None:
-        self._body = RequestBody(head, self.plane)
+    def _start_body(self, head: RequestHead, length: int, data: bytes) -> None:
+        self._body = RequestBody(length, self.plane, chunked=head.chunked)
         if head.expects_continue and not data:
             self.write(CONTINUE)
         self.deadline = _FOREVER  # the sweep watches the rate
@@ -289,21 +287,16 @@ class ClientConnection(asyncio.Protocol):
 
     def forwarding_lines(self, fields: dict[bytes, bytes]) -> bytes:
         """X-Forwarded-* lines; what a trusted proxy sent is kept and continued."""
-        host = fields.get(b"host", b"")
-        if self._forwarding and host == self._forwarding_host and not self._trusted_peer:
-            return self._forwarding
         peer = self.peer.encode()
         proto = b"https" if self.secure else b"http"
+        host = fields.get(b"host", b"")
         if self._trusted_peer:
             earlier = fields.get(b"x-forwarded-for")
             peer = earlier + b", " + peer if earlier else peer
             proto = fields.get(b"x-forwarded-proto", proto)
             host = fields.get(b"x-forwarded-host", host)
-        self._forwarding_host = host
-        self._forwarding = (
-            b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nx-forwarded-host: %b\r\n" % (peer, proto, host)
-        )  # fmt: skip
-        return self._forwarding
+        lines = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nx-forwarded-host: %b\r\n"
+        return lines % (peer, proto, host)
 
     # time
 

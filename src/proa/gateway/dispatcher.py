@@ -4,7 +4,6 @@ An exchange keeps the dispatcher that it began with, because engine indexes mean
 something only there; links and their counters outlive dispatchers.
 """
 
-from collections.abc import Sequence
 from random import Random
 
 from proa.domain.fleet import FleetView
@@ -14,14 +13,14 @@ from proa.routing.decision import Choice, Refusal, RouteMatch
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
-from proa.telemetry.rows import Engine
+from proa.telemetry.rows import Engine, SharedRows
 
 
 class Dispatcher:
-    """`links[i]` belongs to `fleet.engines[i]`; `rows` are all workers' rows."""
+    """`links[i]` belongs to `fleet.engines[i]`; `rows` hold all workers' counts."""
 
     def __init__(
-        self, spec: RoutingSpec, fleet: FleetView, links: list[EngineLink], rows: Sequence[memoryview],
+        self, spec: RoutingSpec, fleet: FleetView, links: list[EngineLink], rows: SharedRows,
         memory: PolicyMemory, rng: Random,
     ) -> None:  # fmt: skip
         self.router = Router(spec, fleet, memory)
@@ -36,7 +35,7 @@ class Dispatcher:
 
     def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""
-        rows = self._rows
+        rows = self._rows.active()
         if len(rows) == 1:
             row = rows[0]
             in_flight = [row[cell] for cell in self._cells]

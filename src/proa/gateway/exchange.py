@@ -10,7 +10,7 @@
 Whatever is decided here is decided by pure parts: `wire`, `routing`, `engines`.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from proa.domain.outcome import Outcome
 from proa.domain.request import RouteRequest
@@ -19,7 +19,7 @@ from proa.gateway.answers import engine_error_body, error_body, error_event
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_answer import ClientAnswer
-from proa.gateway.keys import KeyPlace
+from proa.gateway.keys import KeyEntry, KeyPlace, KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.routing.decision import Refusal, RouteMatch
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _RETRY_ANYWAY = frozenset((Outcome.NOT_READY, Outcome.BUSY, Outcome.BROKEN))
 _NO_STATUSES: frozenset[int] = frozenset()
+_DERIVED_MAX = 16
 _PROMPT_BYTES_PER_S = 1000.0
 
 
@@ -44,41 +45,38 @@ class Exchange:
     that it began with.
     """
 
-    __slots__ = (
-        "_asked", "_attempt", "_decision", "_dispatcher", "_key", "_match", "_next_beat_s", "_retries", "_tried", "answer",
-        "body", "committed", "connection", "fallback_on", "finished_flag", "head", "limits", "moved", "plane",
-        "request_id", "reserved_body", "settings", "started_s", "surface", "ttft_s",
-    )  # fmt: skip
+    body = b""
+    body_source: RequestBody | None = None
+    committed = False
+    fallback_on = _NO_STATUSES
+    is_over = False
+    moved = False
+    ttft_s: float | None = None
+    asked: Asked | None = None
+    attempt: Attempt | None = None
+    _decision = b""
+    _key: KeyPlace | None = None
+    _match: RouteMatch | None = None
+    _next_beat_s = 0.0
+    _retries = 0
+    _tried: tuple[int, ...] = ()
 
-    def __init__(self, connection: "ClientConnection", head: RequestHead) -> None:
+    def __init__(self, connection: "ClientConnection", head: RequestHead, content_length: int) -> None:
         plane = connection.plane
         self.connection = connection
         self.plane = plane
         self.settings = plane.settings
         self.limits = plane.settings.limits
         self.head = head
+        self.content_length = content_length
         self.started_s = plane.loop.time()
         self.request_id = plane.request_id(head.fields.get(b"x-request-id"))
         self.surface = surface_of(head.path)
         self.answer = ClientAnswer(self)
-        self.body = b""
-        self.reserved_body: RequestBody | None = None
-        self.committed = False
-        self.finished_flag = False
-        self.moved = False
-        self.ttft_s: float | None = None
-        self.fallback_on = _NO_STATUSES
-        self._asked: Asked | None = None
-        self._attempt: Attempt | None = None
-        self._decision = b""
         self._dispatcher = plane.dispatcher
-        self._key: KeyPlace | None = None
-        self._match: RouteMatch | None = None
-        self._next_beat_s = plane.settings.heartbeat_s
-        self._retries = 0
-        self._tried: tuple[int, ...] = ()
-        plane.row[Header.OPEN_EXCHANGES] += 1
-        plane.row[Header.REQUESTS] += 1
+        row = plane.row
+        row[Header.OPEN_EXCHANGES] += 1
+        row[Header.REQUESTS] += 1
 
     # admit
 
@@ -90,7 +88,7 @@ class Exchange:
         if local_answers.is_health(head.path):
             return True
         if plane.keys is not None:
-            entry = plane.keys.find(head.fields)
+            entry = self._key_entry(plane.keys)
             if entry is None:
                 plane.row[Header.REFUSED_AUTH] += 1
                 message = "missing API key" if plane.keys.credential(head.fields) is None else "wrong API key"
@@ -106,10 +104,18 @@ class Exchange:
         if plane.via_loop(head.fields.get(b"via")):
             self.refuse(508, "the request has already passed this gateway: an engine's url leads back to it")
             return False
-        if head.content_length > self.limits.max_body_bytes:
+        if self.content_length > self.limits.max_body_bytes:
             self.too_large()
             return False
         return True
+
+    def _key_entry(self, keys: KeyRing) -> KeyEntry | None:
+        """The key that the head carries, looked up once for a head that comes back."""
+        entry = self.head.derived.get(keys)
+        if entry is None:
+            entry = keys.find(self.head.fields)
+            self.head.derived[keys] = entry
+        return cast(KeyEntry | None, entry)
 
     def too_large(self) -> None:
         """The body is, or grew, above the limit."""
@@ -126,7 +132,7 @@ class Exchange:
             return
         plane = self.plane
         plane.retry_budget.deposit()
-        asked = self._asked = ask(self.head, body, self.surface)
+        asked = self.asked = ask(self.head, body, self.surface)
         router = self._dispatcher.router
         request = RouteRequest(
             path=asked.path,
@@ -165,8 +171,8 @@ class Exchange:
             return
         self._tried += (choice.index,)
         self._decision = self._dispatcher.decision_lines(choice)
-        self._attempt = Attempt(self, self._dispatcher.links[choice.index])
-        self._attempt.start()
+        self.attempt = Attempt(self, self._dispatcher.links[choice.index])
+        self.attempt.start()
 
     def _refused(self, refusal: Refusal) -> None:
         self.plane.row[Header.REFUSED_NO_ENGINE] += 1
@@ -174,26 +180,30 @@ class Exchange:
 
     def upstream_head(self, link: EngineLink) -> bytes:
         """The head for an engine: the client's lines, less those that end here, and ours."""
-        head, asked, connection = self.head, self._asked, self.connection
+        head, asked = self.head, self.asked
         assert asked is not None
-        fields = head.fields
-        parts = [head.method, b" ", link.path_prefix, asked.target, b" HTTP/1.1\r\n", link.request_lines]
-        parts += head.lines
-        content_type = fields.get(b"content-type")
-        if content_type is not None:
-            parts.append(b"content-type: " + content_type + b"\r\n")
+        key = (self._dispatcher, link, asked.target)
+        start = cast(bytes | None, head.derived.get(key))
+        if start is None:
+            if len(head.derived) >= _DERIVED_MAX:
+                head.derived.clear()
+            start = head.derived[key] = self._upstream_lines(link, asked.target)
+        if self.body or head.chunked or b"content-length" in head.fields:
+            return b"%b%b\r\ncontent-length: %d\r\n\r\n" % (start, self.request_id, len(self.body))
+        return b"%b%b\r\n\r\n" % (start, self.request_id)
+
+    def _upstream_lines(self, link: EngineLink, target: bytes) -> bytes:
+        """What is the same for every request with this head to this engine, up to `x-request-id: `."""
+        head, fields = self.head, self.head.fields
+        parts = [head.method, b" ", link.path_prefix, target, b" HTTP/1.1\r\n", link.request_lines, *head.lines]
+        kept = [b"content-type"]
         if self.plane.keys is None and not link.sends_key:
-            for name in (b"authorization", b"x-api-key"):
-                if name in fields:
-                    parts.append(name + b": " + fields[name] + b"\r\n")
-        parts.append(connection.forwarding_lines(fields))
+            kept += (b"authorization", b"x-api-key")
+        parts += (name + b": " + fields[name] + b"\r\n" for name in kept if name in fields)
+        parts.append(self.connection.forwarding_lines(fields))
         via = fields.get(b"via")
         parts.append(self.plane.via_line if via is None else b"via: " + via + b", " + self.plane.via + b"\r\n")
-        parts.append(b"x-request-id: " + self.request_id + b"\r\n")
-        if self.body or head.chunked or b"content-length" in fields:
-            parts.append(b"content-length: %d\r\n\r\n" % len(self.body))
-        else:
-            parts.append(b"\r\n")
+        parts.append(b"x-request-id: ")
         return b"".join(parts)
 
     # time
@@ -207,14 +217,14 @@ class Exchange:
     def expect_answer(self) -> None:
         """The first byte of a stream is due; other answers have their total time only."""
         limits = self.limits
-        if self._asked is not None and self._asked.stream:
+        if self.asked is not None and self.asked.stream:
             self.expect_within(limits.first_byte_timeout_s + len(self.body) / _PROMPT_BYTES_PER_S)
         else:
             self.expect_within(limits.total_timeout_s)
 
     def sweep(self, now: float) -> None:
         """Every 250 ms: extend the deadline of what moved, end what did not."""
-        attempt = self._attempt
+        attempt = self.attempt
         if self.moved and attempt is not None:
             self.moved = False
             attempt.link.moved_at = now
@@ -230,7 +240,7 @@ class Exchange:
 
     def _beat(self, now: float) -> None:
         """A comment every `heartbeat_s` while a stream is silent; it commits the status."""
-        if self._asked is None or not self._asked.stream or self.surface.api is Api.OLLAMA or self._attempt is None:
+        if self.asked is None or not self.asked.stream or self.surface.api is Api.OLLAMA or self.attempt is None:
             return
         if now - self.started_s >= self._next_beat_s:
             self._next_beat_s += self.settings.heartbeat_s
@@ -266,8 +276,8 @@ class Exchange:
 
     def writing_paused(self, paused: bool) -> None:
         """The client reads slower than the engine writes, or caught up."""
-        if self._attempt is not None:
-            self._attempt.pause(paused)
+        if self.attempt is not None:
+            self.attempt.pause(paused)
 
     def attempt_failed(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
         """A try ended without an answer, before anything went to the client."""
@@ -364,22 +374,22 @@ class Exchange:
 
     def client_gone(self) -> None:
         """The client closed: the engine stops at once."""
-        if self.finished_flag:
+        if self.is_over:
             return
-        if self._attempt is not None:
-            self._attempt.cancel()
+        if self.attempt is not None:
+            self.attempt.cancel()
         self._finish(Outcome.CANCELLED, 499)
 
     def _finish(self, outcome: Outcome, status: int) -> None:
-        if self.finished_flag:
+        if self.is_over:
             return
-        self.finished_flag = True
-        plane, attempt = self.plane, self._attempt
+        self.is_over = True
+        plane, attempt = self.plane, self.attempt
         plane.row[Header.OPEN_EXCHANGES] -= 1
         if self._key is not None:
             self._key.leave()
-        if self.reserved_body is not None:
-            self.reserved_body.release()
+        if self.body_source is not None:
+            self.body_source.release()
         duration_s = plane.loop.time() - self.started_s
         if attempt is not None:
             link, usage = attempt.link, attempt.usage
@@ -387,17 +397,15 @@ class Exchange:
             observe_duration(row, base, int(duration_s * 1e6))
             if usage.prompt_tokens is not None:
                 row[base + Engine.PROMPT_TOKENS] += usage.prompt_tokens
-                if self._asked is not None and outcome is Outcome.OK:
-                    plane.tokens.learn(self._asked, usage.prompt_tokens)
+                if self.asked is not None and outcome is Outcome.OK:
+                    plane.tokens.learn(self.asked, usage.prompt_tokens)
             if usage.completion_tokens is not None:
                 row[base + Engine.COMPLETION_TOKENS] += usage.completion_tokens
         if plane.log is not None:
             plane.log_exchange(self, outcome, status, duration_s)
+        self.answer.detach()
+        self.attempt = None
         self.connection.exchange_done(self)
-
-    @property
-    def attempt(self) -> Attempt | None:
-        return self._attempt
 
     @property
     def retries(self) -> int:
@@ -406,10 +414,6 @@ class Exchange:
     @property
     def route(self) -> str:
         return self._match.route if self._match else ""
-
-    @property
-    def asked(self) -> Asked | None:
-        return self._asked
 
     @property
     def key_name(self) -> str:

@@ -97,7 +97,10 @@ class EngineLink:
 
     def begin(self, now_s: float) -> bool:
         """Whether the try that starts now is the half-open breaker's trial."""
-        return self.breaker.begin(now_s)
+        trial = self.breaker.begin(now_s)
+        if trial:
+            self.changed()
+        return trial
 
     def record(self, outcome: Outcome, now_s: float, *, trial: bool) -> None:
         """Feed the breaker with how a try went."""

@@ -109,11 +109,11 @@ class DataPlane:
         self._published = view
         engines = tuple(_seen(spec, view) for spec in self.settings.engines)
         self.fleet = FleetView(view.sequence, engines)
+        self.tokens.know(self.fleet)
         links = [self._links[engine.name] for engine in engines]
         for engine, link in zip(engines, links, strict=True):
             link.kind = engine.kind
-        rows = [self.row] if self.settings.workers == 1 else self.rows.rows[1:]
-        self.dispatcher = Dispatcher(self.settings.routing, self.fleet, links, rows, self._memory, self.rng)
+        self.dispatcher = Dispatcher(self.settings.routing, self.fleet, links, self.rows, self._memory, self.rng)
         self._shares_changed()
         self.row[Header.FLEET_SEQUENCE] = view.sequence
 

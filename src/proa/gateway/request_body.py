@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from proa.gateway.settings import LimitsSettings
 from proa.telemetry.rows import Header
 from proa.wire.chunked import ChunkedDecoder
-from proa.wire.request_head import RequestHead
 
 if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
@@ -21,9 +20,9 @@ class RequestBody:
 
     __slots__ = ("_decoder", "_left", "_parts", "_plane", "_since", "size", "waits_since")
 
-    def __init__(self, head: RequestHead, plane: "DataPlane") -> None:
-        self._decoder = ChunkedDecoder() if head.chunked else None
-        self._left = head.content_length
+    def __init__(self, length: int, plane: "DataPlane", *, chunked: bool) -> None:
+        self._decoder = ChunkedDecoder() if chunked else None
+        self._left = length
         self._parts: list[bytes] = []
         self._plane = plane
         self._since = plane.now

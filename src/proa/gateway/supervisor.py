@@ -51,7 +51,7 @@ class Supervisor:
         self._fleet = FleetView(0, ())
         self._workers: list[WorkerProcess] = []
         self._acceptor: Acceptor | None = None
-        self._free_rows = list(range(ROW_COUNT - 1, 0, -1))
+        self._free_rows = list(range(1, ROW_COUNT))
         self._watchers: set[asyncio.Task[None]] = set()
         self._failures = 0
 
@@ -165,7 +165,10 @@ class Supervisor:
             self._acceptor.resume()
 
     async def _spawn(self) -> None:
-        worker = WorkerProcess(self.rows, self._free_rows.pop())
+        index = min(self._free_rows)
+        self._free_rows.remove(index)
+        self.rows.use(index)
+        worker = WorkerProcess(self.rows, index)
         shared = self.settings.workers > 1
         now = asyncio.get_running_loop().time()
         self._workers.append(worker)

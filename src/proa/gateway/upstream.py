@@ -61,13 +61,14 @@ class UpstreamConnection(asyncio.Protocol):
         self.usable = False
         attempt = self.attempt
         if attempt is not None:
-            self.attempt = None
             attempt.connection_lost(exc, orderly=self.eof and exc is None)
 
     def detach(self) -> None:
         """End the exchange; the caller keeps or closes the connection."""
         self.attempt = None
-        self.parser = None
+        if self.parser is not None:
+            self.parser.close()
+            self.parser = None
 
     @property
     def reusable(self) -> bool:

@@ -12,7 +12,6 @@ Layout of a row, in cells:
 import mmap
 import os
 from bisect import bisect_left
-from enum import IntEnum
 
 MAX_ENGINES = 256
 MAX_KEYS = 16_384
@@ -24,7 +23,7 @@ DURATION_BOUNDS_US = (10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_50
 _BUCKETS = 13  # twelve bounds and +Inf
 
 
-class Header(IntEnum):
+class Header:
     """Cells at the start of a row. Gauges come first, up to `HEADER_GAUGES`."""
 
     PID = 0
@@ -34,6 +33,7 @@ class Header(IntEnum):
     OPEN_EXCHANGES = 4
     BODY_BYTES = 5
     DRAINING = 6
+    ROWS_IN_USE = 7  # in row 0 only
     # counters
     ACCEPTED = 16
     REQUESTS = 17
@@ -51,7 +51,7 @@ HEADER_GAUGES = 16
 HEADER_CELLS = 32
 
 
-class Engine(IntEnum):
+class Engine:
     """Cells of one engine in a row. Gauges come first, up to `ENGINE_GAUGES`."""
 
     IN_FLIGHT = 0
@@ -77,7 +77,7 @@ ENGINE_GAUGES = 8
 ENGINE_CELLS = 56
 
 
-class Key(IntEnum):
+class Key:
     """Cells of one API key in a row; the first is a gauge."""
 
     IN_FLIGHT = 0
@@ -105,6 +105,7 @@ class SharedRows:
 
     def __init__(self, descriptor: int, row_count: int) -> None:
         self.descriptor = descriptor
+        self._active: list[memoryview] = []
         self._map = mmap.mmap(descriptor, row_count * ROW_CELLS * 8)
         cells = memoryview(self._map).cast("q")
         self.rows = [cells[i * ROW_CELLS : (i + 1) * ROW_CELLS] for i in range(row_count)]
@@ -121,19 +122,33 @@ class SharedRows:
         """The rows of a file that another process created."""
         return cls(descriptor, os.fstat(descriptor).st_size // (ROW_CELLS * 8))
 
+    def use(self, index: int) -> None:
+        """Make `active` reach as far as row `index`; only the supervisor calls this."""
+        self.rows[0][Header.ROWS_IN_USE] = max(self.rows[0][Header.ROWS_IN_USE], index)
+
+    def active(self) -> list[memoryview]:
+        """The rows that workers have used so far; those of ended workers are zero."""
+        count = self.rows[0][Header.ROWS_IN_USE]
+        if len(self._active) != count:
+            self._active = self.rows[1 : count + 1]
+        return self._active
+
     def engine_in_flight(self, slot: int) -> int:
         """Requests that all workers together have given to an engine and not yet finished."""
-        at = engine_base(slot) + Engine.IN_FLIGHT
-        return sum(row[at] for row in self.rows)
+        return self.in_flight(engine_base(slot) + Engine.IN_FLIGHT)
 
     def key_in_flight(self, slot: int) -> int:
         """Open requests of one API key over all workers."""
-        at = key_base(slot) + Key.IN_FLIGHT
-        return sum(row[at] for row in self.rows)
+        return self.in_flight(key_base(slot) + Key.IN_FLIGHT)
+
+    def in_flight(self, cell: int) -> int:
+        """Sum of a gauge over the workers."""
+        rows = self.active()
+        return rows[0][cell] if len(rows) == 1 else sum([row[cell] for row in rows])
 
     def total(self, cell: int) -> int:
-        """Sum of one cell over all rows."""
-        return sum(row[cell] for row in self.rows)
+        """Sum of one cell over all rows, that of ended workers included."""
+        return self.rows[0][cell] + self.in_flight(cell)
 
     def retire(self, index: int) -> None:
         """Fold an ended worker's counters into row 0 and clear its row, gauges included."""

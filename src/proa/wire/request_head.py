@@ -28,12 +28,13 @@ class RequestHead:
 
     `path` and `query` are as sent (percent-encoding kept, query with its `?`).
     `fields` holds the headers that the gateway reads, lower-case name → value;
-    `lines` are the finished header lines to forward. `content_length` is None for
-    a chunked body and 0 for none. `minor` is the x of HTTP/1.x.
+    `lines` are the finished header lines to forward. `content_length` is 0 for
+    a chunked body and for none. `minor` is the x of HTTP/1.x. `derived` is for what
+    a user works out from the head, to find it again when the same head comes back.
     """
 
     __slots__ = (
-        "chunked", "content_length", "expects_continue", "fields", "keep_alive", "lines",
+        "chunked", "content_length", "derived", "expects_continue", "fields", "keep_alive", "lines",
         "method", "minor", "path", "query", "target",
     )  # fmt: skip
 
@@ -51,6 +52,7 @@ class RequestHead:
         self.fields: dict[bytes, bytes] = {}
         self.lines: list[bytes] = []
         self.target = b""
+        self.derived: dict[object, object] = {}
 
     # llhttp callbacks
 
@@ -72,6 +74,43 @@ class RequestHead:
             raise ProtocolRefusal(400, f"{lower.decode()} was sent twice")
         else:
             fields[lower] += b", " + value
+
+
+class HeadMemo:
+    """The last head of a connection: clients repeat theirs, but for the length of the body.
+
+    A head that differs from the last one in nothing but the digits of its one
+    Content-Length was checked before; the same `RequestHead` is given again, with
+    what its user has kept in `derived`. The length is returned apart.
+    """
+
+    __slots__ = ("_after", "_before", "_head")
+
+    def __init__(self) -> None:
+        self._before = b""
+        self._after = b""
+        self._head: RequestHead | None = None
+
+    def parse(self, data: bytes) -> tuple[RequestHead, int]:
+        """The head in `data` and the length of its body, 0 where it is chunked.
+
+        Raises:
+            ProtocolRefusal: as `parse_request_head`.
+        """
+        at = data.find(b"\r\ncontent-length: ")
+        if at < 0:
+            at = data.find(b"\r\nContent-Length: ")
+        end = data.find(b"\r", at + 18)
+        digits = data[at + 18 : end]
+        if at < 0 or not digits.isdigit() or len(digits) > 15:
+            head = parse_request_head(data)
+            return head, head.content_length
+        before, after = data[:at], data[end:]
+        if before != self._before or after != self._after:
+            self._head = parse_request_head(data)
+            self._before, self._after = before, after
+        assert self._head is not None
+        return self._head, int(digits)
 
 
 def parse_request_head(data: bytes) -> RequestHead:

@@ -74,6 +74,10 @@ class ResponseParser:
             self.complete = True
         return self.complete
 
+    def close(self) -> None:
+        """Let go of llhttp, which holds on to this object."""
+        del self._parser
+
     # llhttp callbacks
 
     def on_message_begin(self) -> None:

@@ -30,6 +30,14 @@ def has_usage(data: bytes) -> bool:
 
 def note_answer(usage: Usage, tail: bytes) -> None:
     """Read the usage near the end of a whole JSON answer."""
-    at = max(tail.rfind(b'"usage"', -_TAIL_BYTES), tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES))
-    if at >= 0:
-        usage.note(tail[at:])
+    at = tail.rfind(b'"usage"', -_TAIL_BYTES)
+    if at < 0:
+        at = tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES)
+        if at < 0:
+            return
+    found = _PROMPT.search(tail, at)
+    if found is not None:
+        usage.prompt_tokens = int(found.group(1))
+    found = _COMPLETION.search(tail, at)
+    if found is not None:
+        usage.completion_tokens = int(found.group(1))
