@@ -46,6 +46,10 @@ async def test_engines_on_the_command_line_are_served_until_sigterm(workers: str
     ):
         assert f"export OPENAI_BASE_URL={serving.url}/v1 " in serving.welcome
         assert (await chat(serving.url)).status_code == 200
+        async with httpx.AsyncClient() as client:
+            models = (await client.get(f"{serving.url}/v1/models")).json()
+            assert [model["id"] for model in models["data"]] == ["scripted"]
+            assert (await client.get(f"{serving.control_url}/readyz")).status_code == 200
         serving.signal(signal.SIGTERM)
         assert await serving.ended() == 0
 

@@ -26,6 +26,7 @@ from proa.telemetry.process import GatewayView, ProcessView, ReloadView
 
 FORCED = 130
 _LOOK_S = 0.5
+_FIRST_LOOK_S = 2.0
 
 
 async def serve(
@@ -84,7 +85,7 @@ class Program:
         loop.add_signal_handler(signal.SIGHUP, self._on_reload)
         loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
         self._supervisor.publish(self._registry.fleet)
-        await self._supervisor.start()
+        await asyncio.gather(self._supervisor.start(), self._look_first())
         await self._control.move(self._config.control.listen)
         self._registry.start()
         if self._watchdog_s is not None:
@@ -92,6 +93,12 @@ class Program:
         told = welcome(self._config, self._supervisor.addresses, self._control.address)
         print(told, file=sys.stderr, flush=True)
         self._notifier.ready()
+
+    async def _look_first(self) -> None:
+        """Ask every engine once, so that the first client finds the models."""
+        polls = [self._registry.poll(engine.name) for engine in self._config.control.engines]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*polls), _FIRST_LOOK_S)
 
     async def run(self) -> None:
         """Reload when asked to or when files changed; ends with the first stop signal."""
