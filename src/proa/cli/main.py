@@ -15,6 +15,7 @@ import proa
 from proa.errors import InputError, ProaError
 
 VERBS = {
+    "demo": ("proa.cli.demo", "two real engines behind one gateway, here and now"),
     "serve": ("proa.cli.serve", "run the gateway"),
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),

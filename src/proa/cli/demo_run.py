@@ -1,0 +1,126 @@
+"""The course of the demo once everything runs: three loads, then pairs for the latency."""
+
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+
+from proa.cli.demo_client import Answer, Target
+from proa.cli.demo_fleet import DemoFleet
+from proa.cli.demo_load import Phase, added_latency, closed_loop, pair_in_turn
+from proa.cli.demo_report import LENGTHS
+from proa.cli.demo_result import DemoResult
+from proa.cli.demo_texts import Question, load_catalogue
+from proa.cli.demo_view import Board
+
+
+class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is run, and for how long; `users` exceed the slots of both engines together.
+
+    Each load runs for `warm_up_s`, which fills the engines' prompt caches, and is then
+    counted for `alone_s` or `together_s`, and longer until `least_tokens` came; the
+    last answers through the gateway have `drain_s`, the others are cancelled. The
+    first pair for the latency is as long as the longest answer asked about; shorter
+    ones follow until `latency_s` are over, `least_pairs` at least.
+    """
+
+    gguf: Path
+    model: str
+    directory: Path
+    listen: str
+    users: int = 8
+    least_tokens: int = 80
+    warm_up_s: float = 0.5
+    alone_s: float = 1.8
+    together_s: float = 3.0
+    drain_s: float = 4.0
+    latency_s: float = 5.5
+    least_pairs: int = 2
+    most_pairs: int = 9
+
+
+class DemoTargets(msgspec.Struct, frozen=True):
+    """The engines themselves, and both behind the gateway."""
+
+    main: Target
+    aux: Target
+    gateway: Target
+
+
+async def measure(fleet: DemoFleet, settings: DemoSettings, board: Board) -> DemoResult:
+    """Everything that the report tells."""
+    catalogue = load_catalogue()
+    long_question = next(q for q in catalogue.questions if q.kind == "report")
+    alone_s, load_before = settings.alone_s, os.getloadavg()[0]
+    async with AsyncExitStack() as stack:
+        targets = await _targets(stack, fleet, catalogue.system)
+        load = _Load(itertools.cycle(catalogue.questions), settings, board)
+        main = await load.run(Phase("main"), targets.main, alone_s)
+        aux = await load.run(Phase("aux"), targets.aux, alone_s)
+        together = await load.run(
+            Phase("together"), targets.gateway, settings.together_s, drain_s=settings.drain_s
+        )
+        board.show_status(board.texts["phase_latency"])
+        pairs = await _pairs(targets, long_question, settings)
+    return DemoResult(
+        fleet=fleet,
+        phases=(main, aux, together),
+        latency=added_latency(pairs, LENGTHS),
+        latency_errors=[f"latency: {a.error}" for pair in pairs for a in pair if a.error],
+        users=settings.users,
+        load_before=load_before,
+    )
+
+
+async def _targets(stack: AsyncExitStack, fleet: DemoFleet, system: str) -> DemoTargets:
+    urls = fleet.engine_urls | {"proa": fleet.gateway_url}
+    targets = [
+        Target(name, url, model=fleet.model, system=system, is_gateway=name == "proa")
+        for name, url in urls.items()
+    ]
+    for target in targets:
+        await stack.enter_async_context(target)
+    return DemoTargets(*targets)
+
+
+class _Load(msgspec.Struct, frozen=True):
+    """The same load for each target: one stream of questions, so many users."""
+
+    questions: Iterator[Question]
+    settings: DemoSettings
+    board: Board
+
+    async def run(
+        self, phase: Phase, target: Target, seconds: float, *, drain_s: float = 0.0
+    ) -> Phase:
+        self.board.add_phase(phase)
+        users = self.settings.users
+        async with closed_loop(phase, target, self.questions, users=users, drain_s=drain_s):
+            await phase.run_for(self.settings.warm_up_s, least_tokens=self.settings.users)
+            phase.begin()
+            await phase.run_for(seconds, least_tokens=self.settings.least_tokens)
+        return phase
+
+
+async def _pairs(
+    targets: DemoTargets, question: Question, settings: DemoSettings
+) -> list[list[Answer]]:
+    """Pairs on main, each direct and through the gateway; a long question is routed there."""
+    await targets.main.ask(msgspec.structs.replace(question, max_tokens=1))
+    short, long = (msgspec.structs.replace(question, max_tokens=n) for n in LENGTHS)
+    pairs: list[list[Answer]] = []
+    began_s = time.perf_counter()
+    while len(pairs) < settings.most_pairs:
+        over = time.perf_counter() - began_s >= settings.latency_s
+        if over and len(pairs) >= settings.least_pairs:
+            break
+        asked = short if pairs else long
+        pair = await pair_in_turn(targets.main, targets.gateway, asked)
+        if pair[1].engine != targets.main.name and not pair[1].error:
+            pair[1].error = f"the gateway asked {pair[1].engine} and not {targets.main.name}"
+        pairs.append(pair)
+    return pairs

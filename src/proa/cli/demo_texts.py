@@ -1,0 +1,47 @@
+"""The demo's texts and questions, read from `demo_texts.toml` beside this file."""
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+
+import msgspec
+
+LANGUAGES = ("ko", "en")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One request of the mix; `kind` is faq, classify, chat or report."""
+
+    kind: str
+    max_tokens: int
+    stream: bool
+    text: str
+
+    @property
+    def api(self) -> str:
+        """The base path that its client uses; FAQs have one of their own."""
+        return "/api/faq" if self.kind == "faq" else "/v1"
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """Everything in the file; `system` goes before each question, texts are for `str.format`."""
+
+    system: str
+    ko: dict[str, str]
+    en: dict[str, str]
+    questions: tuple[Question, ...]
+
+    def texts(self, language: str) -> dict[str, str]:
+        return self.ko if language == "ko" else self.en
+
+
+def load_catalogue() -> Catalogue:
+    text = files("proa.cli").joinpath("demo_texts.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Catalogue)
+
+
+def language_of(environment: Mapping[str, str]) -> str:
+    """ "ko" where the locale is Korean, else "en"; LC_ALL wins over LC_MESSAGES and LANG."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((environment[name] for name in names if environment.get(name)), "")
+    return "ko" if locale.lower().startswith("ko") else "en"
