@@ -195,14 +195,14 @@ def _pass(attempt: Attempt, parser: ResponseParser) -> None:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
         attempt._tail = data if len(data) >= 4096 else attempt._tail[-4096:] + data
-        exchange.send_body(data, last=parser.complete)
+        exchange.answer.body(data, last=parser.complete)
     if parser.complete:
         status = parser.status
         outcome = Outcome.OK if status < 400 else Outcome.CLIENT_FAULT
         if outcome is Outcome.OK:
             note_answer(attempt.usage, attempt._tail)
         attempt._finish(parser, outcome)
-        exchange.finished(attempt, outcome)
+        exchange.finish(outcome, status)
 
 
 def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
@@ -234,7 +234,7 @@ def _events(attempt: Attempt, parser: ResponseParser) -> None:
         if events:
             if exchange.ttft_s is None:
                 exchange.first_content(attempt, parser)
-            exchange.send_body(events, last=False)
+            exchange.answer.body(events, last=False)
         if relay.error is not None:
             _stream_error(attempt, relay)
             return
@@ -261,8 +261,8 @@ def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> 
     if not exchange.committed:
         exchange.send_head(attempt, parser)
     attempt._finish(parser, Outcome.OK)
-    exchange.send_body(b"", last=True)
-    exchange.finished(attempt, Outcome.OK)
+    exchange.answer.body(b"", last=True)
+    exchange.finish(Outcome.OK, parser.status)
 
 
 def _reason(error: Exception) -> str:

@@ -9,6 +9,9 @@ from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
 
 
+_BRACE = ord("{")
+
+
 class Asked(msgspec.Struct, gc=False):
     """The peek at one request. `target` is the path with its query, as it goes upstream."""
 
@@ -46,16 +49,15 @@ class Asked(msgspec.Struct, gc=False):
 
 def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
     """Read the few fields that routing needs; an unreadable body asks for nothing."""
-    asked = Asked(head.path.decode("latin-1"), head.target)
+    asked = Asked(head.path_text, head.target)
     if surface.model_place is ModelPlace.PATH:
         asked.model = triton_model(head.path)
         asked.stream = head.path.endswith(b"/generate_stream")
     elif body:
-        content_type = head.fields.get(b"content-type", b"")
-        if content_type.startswith(b"multipart/"):
-            asked.model = multipart_model(body)
-        elif body.lstrip()[:1] == b"{":
+        if body[0] == _BRACE or body.lstrip()[:1] == b"{":
             fields = read_fields(body)
             asked.model = fields.model
             asked.stream = fields.stream
+        elif head.fields.get(b"content-type", b"").startswith(b"multipart/"):
+            asked.model = multipart_model(body)
     return asked

@@ -205,7 +205,7 @@ class ClientConnection(asyncio.Protocol):
         elif rest is not None:
             self._body = None
             self._resume_reading()
-            exchange.reserved_body = body
+            exchange.body_source = body
             exchange.run(body.joined())
             if rest and not self.closing:
                 if self.exchange is exchange:
@@ -240,7 +240,8 @@ class ClientConnection(asyncio.Protocol):
     def exchange_done(self, exchange: Exchange) -> None:
         """The exchange has ended and its answer is written."""
         self.exchange = None
-        self._drop_body()
+        if self._body is not None:
+            self._drop_body()
         if self.closing:
             return
         if self.closing_after:
@@ -250,7 +251,8 @@ class ClientConnection(asyncio.Protocol):
                 self.linger()
             return
         self.deadline = self.plane.now + self.plane.settings.limits.keep_alive_s
-        self._resume_reading()
+        if self._paused_reading:
+            self._resume_reading()
         if self._pending and not self._looping:
             data, self._pending = self._pending, b""
             self._requests(data)

@@ -19,7 +19,8 @@ from proa.gateway.answers import engine_error_body, error_body, error_event
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_answer import ClientAnswer
-from proa.gateway.keys import KeyEntry, KeyPlace, KeyRing
+from proa.gateway.doorkeeper import Verdict
+from proa.gateway.keys import KeyPlace
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.routing.decision import Refusal, RouteMatch
@@ -35,6 +36,7 @@ _RETRY_ANYWAY = frozenset((Outcome.NOT_READY, Outcome.BUSY, Outcome.BROKEN))
 _NO_STATUSES: frozenset[int] = frozenset()
 _DERIVED_MAX = 16
 _PROMPT_BYTES_PER_S = 1000.0
+_FOREVER = float("inf")
 
 
 class Exchange:
@@ -56,6 +58,7 @@ class Exchange:
     attempt: Attempt | None = None
     _decision = b""
     _key: KeyPlace | None = None
+    _local = False
     _match: RouteMatch | None = None
     _next_beat_s = 0.0
     _retries = 0
@@ -69,9 +72,9 @@ class Exchange:
         self.limits = plane.settings.limits
         self.head = head
         self.content_length = content_length
-        self.started_s = plane.loop.time()
+        self.started_s = plane.clock()
         self.request_id = plane.request_id(head.fields.get(b"x-request-id"))
-        self.surface = surface_of(head.path)
+        self.surface = head.surface
         self.answer = ClientAnswer(self)
         self._dispatcher = plane.dispatcher
         row = plane.row
@@ -83,39 +86,36 @@ class Exchange:
     def admit(self) -> bool:
         """Whether the body should be read; else the answer has been given."""
         head, plane = self.head, self.plane
-        if head.method == b"OPTIONS":
-            return local_answers.options(self)
-        if local_answers.is_health(head.path):
-            return True
-        if plane.keys is not None:
-            entry = self._key_entry(plane.keys)
-            if entry is None:
-                plane.row[Header.REFUSED_AUTH] += 1
-                message = "missing API key" if plane.keys.credential(head.fields) is None else "wrong API key"
-                self.refuse(401, f"{message}: send Authorization: Bearer KEY or x-api-key: KEY",
-                            headers=b'www-authenticate: Bearer realm="proa"\r\n')  # fmt: skip
-                return False
+        verdict = head.derived.get(plane.doorkeeper)
+        if verdict is None:
+            verdict = head.derived[plane.doorkeeper] = plane.doorkeeper.judge(head)
+        assert isinstance(verdict, Verdict)
+        if verdict.status:
+            self._turned_away(verdict)
+            return False
+        entry = verdict.key
+        if entry is not None:
             self._key = entry.enter(plane)
             if self._key is None:
                 plane.row[Header.REFUSED_KEY_CAP] += 1
                 cap = entry.max_concurrent_requests
                 self.refuse(429, f"this key may have {cap} requests open at one time", retry_after_s=1)
                 return False
-        if plane.via_loop(head.fields.get(b"via")):
-            self.refuse(508, "the request has already passed this gateway: an engine's url leads back to it")
-            return False
         if self.content_length > self.limits.max_body_bytes:
             self.too_large()
             return False
+        self._local = verdict.local
         return True
 
-    def _key_entry(self, keys: KeyRing) -> KeyEntry | None:
-        """The key that the head carries, looked up once for a head that comes back."""
-        entry = self.head.derived.get(keys)
-        if entry is None:
-            entry = keys.find(self.head.fields)
-            self.head.derived[keys] = entry
-        return cast(KeyEntry | None, entry)
+    def _turned_away(self, verdict: Verdict) -> None:
+        if verdict.status == 401:
+            self.plane.row[Header.REFUSED_AUTH] += 1
+        if verdict.status == 204:
+            self.answer.begin(204, [verdict.headers], None, 0, b"")
+            self.answer.body(b"", last=True)
+            self.finish(Outcome.OK, 204)
+        else:
+            self.refuse(verdict.status, verdict.message, headers=verdict.headers)
 
     def too_large(self) -> None:
         """The body is, or grew, above the limit."""
@@ -128,7 +128,7 @@ class Exchange:
         """The whole request is here: answer it, or give it to an engine."""
         self.body = body
         self.connection.body_read = True
-        if local_answers.answer(self):
+        if self._local and local_answers.answer(self):
             return
         plane = self.plane
         plane.retry_budget.deposit()
@@ -197,7 +197,7 @@ class Exchange:
         head, fields = self.head, self.head.fields
         parts = [head.method, b" ", link.path_prefix, target, b" HTTP/1.1\r\n", link.request_lines, *head.lines]
         kept = [b"content-type"]
-        if self.plane.keys is None and not link.sends_key:
+        if self.plane.doorkeeper.is_open and not link.sends_key:
             kept += (b"authorization", b"x-api-key")
         parts += (name + b": " + fields[name] + b"\r\n" for name in kept if name in fields)
         parts.append(self.connection.forwarding_lines(fields))
@@ -209,18 +209,16 @@ class Exchange:
     # time
 
     def expect_within(self, seconds: float) -> None:
-        """Something must happen within `seconds`, and the whole within the total limit."""
-        now = self.plane.now
-        total = self.started_s + self.limits.total_timeout_s
-        self.connection.deadline = min(now + seconds, total)
+        """Something must happen within `seconds`."""
+        self.connection.deadline = self.plane.now + seconds
 
     def expect_answer(self) -> None:
         """The first byte of a stream is due; other answers have their total time only."""
-        limits = self.limits
-        if self.asked is not None and self.asked.stream:
+        asked, limits = self.asked, self.limits
+        if asked is not None and asked.stream:
             self.expect_within(limits.first_byte_timeout_s + len(self.body) / _PROMPT_BYTES_PER_S)
         else:
-            self.expect_within(limits.total_timeout_s)
+            self.connection.deadline = _FOREVER
 
     def sweep(self, now: float) -> None:
         """Every 250 ms: extend the deadline of what moved, end what did not."""
@@ -230,10 +228,11 @@ class Exchange:
             attempt.link.moved_at = now
             attempt.link.row[attempt.link.base + Engine.RECEIVED] += 1
             if self.committed:
-                self.expect_within(self.limits.stall_timeout_s)
+                self.expect_within(self.limits.stall_timeout_s)  # whatever the answer is, it is under way
         elif attempt is not None and attempt.paused:
             self.expect_within(self.limits.stall_timeout_s)  # the client is slow, not the engine
-        if now >= self.connection.deadline and attempt is not None:
+        late = now >= self.connection.deadline or now - self.started_s >= self.limits.total_timeout_s
+        if late and attempt is not None:
             attempt.timed_out()
         elif self._next_beat_s and self.ttft_s is None:
             self._beat(now)
@@ -261,18 +260,15 @@ class Exchange:
             parser.status, lines, fields.get(b"content-type"), parser.content_length, self._decision
         )  # fmt: skip
         self.committed = True
-        self.expect_within(self.limits.stall_timeout_s if attempt.relay else self.limits.total_timeout_s)
+        if attempt.relay is not None:
+            self.expect_within(self.limits.stall_timeout_s)
 
     def first_content(self, attempt: Attempt, parser: ResponseParser) -> None:
         """Generated content arrived: time to first token, and the status is committed."""
-        self.ttft_s = self.plane.loop.time() - self.started_s
+        self.ttft_s = self.plane.clock() - self.started_s
         observe_ttft(attempt.link.row, attempt.link.base, int(self.ttft_s * 1e6))
         if not self.committed:
             self.send_head(attempt, parser)
-
-    def send_body(self, data: bytes, *, last: bool) -> None:
-        """Bytes of the answer, `last` with its end."""
-        self.answer.body(data, last=last)
 
     def writing_paused(self, paused: bool) -> None:
         """The client reads slower than the engine writes, or caught up."""
@@ -303,7 +299,7 @@ class Exchange:
         retry_after = fields.get(b"retry-after")
         lines = [b"retry-after: " + (retry_after or b"1") + b"\r\n"] if retry_after or status in (429, 503) else []
         self.answer.whole(status, lines, b"application/json", body, self._decision)
-        self._finish(outcome, status)
+        self.finish(outcome, status)
 
     def _may_retry(self, attempt: Attempt, outcome: Outcome, status: int) -> bool:
         """At most one further engine after the body was sent, as the retry budget allows."""
@@ -328,7 +324,7 @@ class Exchange:
         """The engine itself said in band that the stream broke; its event has gone out."""
         attempt.link.row[attempt.link.base + Engine.BROKEN_STREAMS] += 1
         self.answer.cut()
-        self._finish(outcome, self.answer.status)
+        self.finish(outcome, self.answer.status)
 
     def stream_broke(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
         """The answer broke after its status was sent: an error event where there is room for one."""
@@ -338,11 +334,7 @@ class Exchange:
             ndjson = relay is not None and relay.ndjson
             self.answer.body(error_event(self.surface.api, status, message, ndjson=ndjson), last=False)
         self.answer.cut()
-        self._finish(outcome, self.answer.status)
-
-    def finished(self, attempt: Attempt, outcome: Outcome) -> None:
-        """The answer is whole and sent."""
-        self._finish(outcome, self.answer.status)
+        self.finish(outcome, self.answer.status)
 
     # ends
 
@@ -358,19 +350,13 @@ class Exchange:
             lines.append(b"retry-after: %d\r\n" % retry_after_s)
         body = error_body(self.surface.api, status, message, code)
         self.answer.whole(status, lines, b"application/json", body, self._decision)
-        self._finish(outcome, status)
+        self.finish(outcome, status)
 
     def reply(self, status: int, body: bytes, content_type: bytes = b"application/json") -> None:
         """Answer from what the gateway knows itself."""
         self.plane.row[Header.ANSWERED_LOCALLY] += 1
         self.answer.whole(status, [], content_type, body, b"")
-        self._finish(Outcome.OK, status)
-
-    def preflight(self, lines: bytes) -> None:
-        """Answer a browser's preflight."""
-        self.answer.begin(204, [lines], None, 0, b"")
-        self.answer.body(b"", last=True)
-        self._finish(Outcome.OK, 204)
+        self.finish(Outcome.OK, status)
 
     def client_gone(self) -> None:
         """The client closed: the engine stops at once."""
@@ -378,9 +364,10 @@ class Exchange:
             return
         if self.attempt is not None:
             self.attempt.cancel()
-        self._finish(Outcome.CANCELLED, 499)
+        self.finish(Outcome.CANCELLED, 499)
 
-    def _finish(self, outcome: Outcome, status: int) -> None:
+    def finish(self, outcome: Outcome, status: int) -> None:
+        """The one end of every exchange: counters, the key's place, the log."""
         if self.is_over:
             return
         self.is_over = True
@@ -390,14 +377,14 @@ class Exchange:
             self._key.leave()
         if self.body_source is not None:
             self.body_source.release()
-        duration_s = plane.loop.time() - self.started_s
+        duration_s = plane.clock() - self.started_s
         if attempt is not None:
             link, usage = attempt.link, attempt.usage
             row, base = link.row, link.base
             observe_duration(row, base, int(duration_s * 1e6))
             if usage.prompt_tokens is not None:
                 row[base + Engine.PROMPT_TOKENS] += usage.prompt_tokens
-                if self.asked is not None and outcome is Outcome.OK:
+                if self.asked is not None and self.asked.features is not None and outcome is Outcome.OK:
                     plane.tokens.learn(self.asked, usage.prompt_tokens)
             if usage.completion_tokens is not None:
                 row[base + Engine.COMPLETION_TOKENS] += usage.completion_tokens

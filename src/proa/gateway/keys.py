@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from proa.gateway.settings import KeySpec
-from proa.telemetry.rows import Key, SharedRows, key_base
+from proa.telemetry.rows import Key, key_base
 
 if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
@@ -32,14 +32,12 @@ class KeyEntry:
     def __init__(self, spec: KeySpec, slot: int) -> None:
         self.spec = spec
         self.max_concurrent_requests = spec.max_concurrent_requests
-        self._slot = slot
         self._base = key_base(slot)
 
     def enter(self, plane: "DataPlane") -> KeyPlace | None:
         """A place under the key's cap, over all workers; None when it is used up."""
         cap = self.max_concurrent_requests
-        rows: SharedRows = plane.rows
-        if cap and rows.key_in_flight(self._slot) >= cap:
+        if cap and plane.rows.in_flight(self._base) >= cap:
             return None
         plane.row[self._base + Key.REQUESTS] += 1
         return KeyPlace(plane.row, self._base + Key.IN_FLIGHT, self.spec.name)

@@ -14,7 +14,7 @@ class Lease:
         self._link = link
         self.open = True
         link.row[link.base + Engine.IN_FLIGHT] += 1
-        self._trial = link.begin(now_s)
+        self._trial = link.troubled and link.begin(now_s)
 
     def release(self, outcome: Outcome, now_s: float) -> None:
         """Give the engine back and tell its breaker how it went."""
@@ -25,4 +25,5 @@ class Lease:
         row, base = link.row, link.base
         row[base + Engine.IN_FLIGHT] -= 1
         row[base + Engine.OUTCOME + outcome] += 1
-        link.record(outcome, now_s, trial=self._trial)
+        if link.troubled or outcome is not Outcome.OK:
+            link.record(outcome, now_s, trial=self._trial)

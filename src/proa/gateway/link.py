@@ -23,7 +23,7 @@ class EngineLink:
     """Lives as long as its engine stays in the configuration, over all reloads.
 
     `request_lines` are the header lines that every request to this engine carries.
-    `moved_at` is the coarse time of its last byte; `changed` is called when the
+    `troubled` is false while its breaker has nothing to remember; `moved_at` is the coarse time of its last byte; `changed` is called when the
     engine's share may have changed.
     """
 
@@ -33,6 +33,7 @@ class EngineLink:
         self.breaker = Breaker(breaker)
         self.idle: deque[UpstreamConnection] = deque()
         self.kind = spec.kind
+        self.troubled = False
         self.moved_at = 0.0
         self.changed: Callable[[], None] = lambda: None
         self.configure(spec)
@@ -105,5 +106,5 @@ class EngineLink:
     def record(self, outcome: Outcome, now_s: float, *, trial: bool) -> None:
         """Feed the breaker with how a try went."""
         self.breaker.record(outcome, now_s, trial=trial)
-        if outcome is not Outcome.OK or trial or self.row[self.base + Engine.BREAKER]:
-            self.changed()
+        self.troubled = self.breaker.troubled
+        self.changed()

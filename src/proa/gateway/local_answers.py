@@ -1,40 +1,30 @@
-"""Requests that no engine needs to see: health, the list of models, preflights."""
+"""Requests that no engine needs to see: health and the list of models."""
 
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from proa.domain.fleet import FleetView
+from proa.wire.request_head import RequestHead
 
 if TYPE_CHECKING:
     from proa.gateway.exchange import Exchange
 
-_HEALTH = frozenset((b"/healthz", b"/readyz"))
+HEALTH = frozenset((b"/healthz", b"/readyz"))
 _READ = frozenset((b"GET", b"HEAD"))
 
 
-def is_health(path: bytes) -> bool:
-    """Whether a path is the gateway's own health; it needs no key."""
-    return path in _HEALTH
-
-
-def options(exchange: "Exchange") -> bool:
-    """Answer OPTIONS: a preflight from an allowed origin, nothing else. Never goes on."""
-    fields, plane = exchange.head.fields, exchange.plane
-    exchange.connection.body_read = not exchange.head.chunked and exchange.head.content_length == 0
-    if b"access-control-request-method" in fields and plane.cors.allows(fields.get(b"origin")):
-        exchange.preflight(plane.cors.preflight_lines())
-    else:
-        exchange.refuse(405, "OPTIONS answers only preflights from origins in cors.allow_origins",
-                        headers=b"allow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n")  # fmt: skip
-    return False
+def is_local(head: RequestHead) -> bool:
+    """Whether `answer` may have the answer."""
+    path = head.path
+    return path in HEALTH or (head.method in _READ and path.startswith(b"/v1/models"))
 
 
 def answer(exchange: "Exchange") -> bool:
     """Answer health and model lists; false when the request is for an engine."""
     head = exchange.head
     path = head.path
-    if path in _HEALTH:
+    if path in HEALTH:
         if path == b"/healthz" or exchange.plane.ready:
             exchange.reply(200, b'{"status":"ok"}')
         else:

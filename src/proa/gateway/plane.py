@@ -7,6 +7,8 @@ pools use it, so that no event pays for a clock or a timer.
 import asyncio
 import ipaddress
 import os
+import time
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from proa.engines.models import bare_model
 from proa.gateway.answers import error_body
 from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
+from proa.gateway.doorkeeper import Doorkeeper
 from proa.gateway.keys import KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
@@ -42,15 +45,19 @@ class DataPlane:
 
     settings: GatewaySettings
     dispatcher: Dispatcher
-    keys: KeyRing | None
+    doorkeeper: Doorkeeper
     cors: Cors
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, rows: SharedRows, row_index: int, rng: Random) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, rows: SharedRows, row_index: int, rng: Random,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.loop = loop
         self.rows = rows
         self.row = rows.rows[row_index]
         self.rng = rng
-        self.now = loop.time()
+        self.clock = clock
+        self.now = clock()
         self.draining = False
         self.idle_until = 0.0
         self.connections: set[ClientConnection] = set()
@@ -74,10 +81,11 @@ class DataPlane:
         before = getattr(self, "settings", None)
         settings = message.settings
         self.settings = settings
-        self.keys = None if settings.keys is None else KeyRing(settings.keys, message.key_slots)
+        keys = None if settings.keys is None else KeyRing(settings.keys, message.key_slots)
         self.cors = Cors(settings.cors_allow_origins)
         self.via = b"1.1 proa-" + message.instance.encode()
         self.via_line = b"via: " + self.via + b"\r\n"
+        self.doorkeeper = Doorkeeper(keys, self.cors, self.via)
         self._trusted = [ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies]
         if before is None or before.retry_budget != settings.retry_budget:
             self.retry_budget = RetryBudget(settings.retry_budget)
@@ -118,7 +126,7 @@ class DataPlane:
         self.row[Header.FLEET_SEQUENCE] = view.sequence
 
     def _shares_changed(self) -> None:
-        self.dispatcher.refresh_shares(self.loop.time())
+        self.dispatcher.refresh_shares(self.clock())
 
     # connections
 
@@ -179,10 +187,6 @@ class DataPlane:
         self._id_count += 1
         return b"%b%08x" % (self._id_prefix, self._id_count)
 
-    def via_loop(self, via: bytes | None) -> bool:
-        """Whether a request has passed this gateway before."""
-        return via is not None and self.via in via
-
     @property
     def ready(self) -> bool:
         return not self.draining and any(engine.state.takes_traffic for engine in self.fleet.engines)
@@ -200,7 +204,7 @@ class DataPlane:
 
     def sweep(self) -> None:
         """All timeouts, pools, shares and log buffers; schedules itself again."""
-        now = self.loop.time()
+        now = self.clock()
         self.row[Header.LOOP_LAG_US] = max(0, int((now - self._swept_at - SWEEP_S) * 1e6))
         self._swept_at = now
         self.now = now
@@ -219,7 +223,7 @@ class DataPlane:
         """Say goodbye on every answer; idle connections end after the linger time."""
         self.draining = True
         self.row[Header.DRAINING] = 1
-        self.idle_until = self.loop.time() + self.settings.limits.linger_s
+        self.idle_until = self.clock() + self.settings.limits.linger_s
 
 
 def _seen(spec: EngineSpec, view: FleetView) -> EngineView:

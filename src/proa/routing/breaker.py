@@ -50,6 +50,11 @@ class Breaker:
             self._count = 0
         return self._state
 
+    @property
+    def troubled(self) -> bool:
+        """Whether it is anything but closed, at full share and without failures in its count."""
+        return bool(self._state or self._count or self._slow_since_s is not None)
+
     def share(self, now_s: float) -> float:
         """The part of its traffic that the engine may get.
 

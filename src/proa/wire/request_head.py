@@ -13,6 +13,7 @@ import httptools
 
 from proa.wire.header_names import DROP, FORWARD, REQUEST_HEADERS, connection_tokens, without_named
 from proa.wire.refusal import ProtocolRefusal
+from proa.wire.surface import Surface, surface_of
 
 METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"))
 _TOKEN = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -35,13 +36,15 @@ class RequestHead:
 
     __slots__ = (
         "chunked", "content_length", "derived", "expects_continue", "fields", "keep_alive", "lines",
-        "method", "minor", "path", "query", "target",
+        "method", "minor", "path", "path_text", "query", "surface", "target",
     )  # fmt: skip
 
     method: bytes
     target: bytes
     path: bytes
+    path_text: str
     query: bytes
+    surface: Surface
     minor: int
     keep_alive: bool
     chunked: bool
@@ -137,6 +140,8 @@ def parse_request_head(data: bytes) -> RequestHead:
         raise ProtocolRefusal(400 if version == "0.9" else 505, f"HTTP/{version} is not spoken here; send HTTP/1.1")
     head.keep_alive = parser.should_keep_alive()
     _check(head)
+    head.path_text = head.path.decode("latin-1")
+    head.surface = surface_of(head.path)
     return head
 
 

@@ -1,0 +1,64 @@
+"""Who may come in: keys, preflights, loops. Judged once for a head that comes back."""
+
+from dataclasses import dataclass
+
+from proa.gateway.cors import Cors
+from proa.gateway.keys import KeyEntry, KeyRing
+from proa.gateway.local_answers import HEALTH, is_local
+from proa.wire.request_head import RequestHead
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`status` 0 lets the request in, with its `key` where keys are asked for; 204 answers a preflight.
+
+    `local` tells that the gateway may have the answer itself.
+    """
+
+    status: int = 0
+    message: str = ""
+    headers: bytes = b""
+    key: KeyEntry | None = None
+    local: bool = False
+
+
+class Doorkeeper:
+    """The rules of one generation of settings; heads keep its verdicts under its identity."""
+
+    def __init__(self, keys: KeyRing | None, cors: Cors, via: bytes) -> None:
+        self._keys = keys
+        self._cors = cors
+        self._via = via
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no key is asked for; then the client's own credentials go on to the engines."""
+        return self._keys is None
+
+    def judge(self, head: RequestHead) -> Verdict:
+        """The verdict on a head; what depends on the body or on counters is not in it."""
+        fields = head.fields
+        if head.method == b"OPTIONS":
+            return self._options(fields)
+        if head.path in HEALTH:
+            return Verdict(local=True)
+        key: KeyEntry | None = None
+        if self._keys is not None:
+            key = self._keys.find(fields)
+            if key is None:
+                return self._unknown(self._keys, fields)
+        if self._via in fields.get(b"via", b""):
+            return Verdict(508, "the request has already passed this gateway: an engine's url leads back to it")
+        return Verdict(key=key, local=is_local(head))
+
+    def _options(self, fields: dict[bytes, bytes]) -> Verdict:
+        if b"access-control-request-method" in fields and self._cors.allows(fields.get(b"origin")):
+            return Verdict(204, headers=self._cors.preflight_lines())
+        allow = b"allow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
+        return Verdict(405, "OPTIONS answers only preflights from origins in cors.allow_origins", allow)
+
+    @staticmethod
+    def _unknown(keys: KeyRing, fields: dict[bytes, bytes]) -> Verdict:
+        what = "missing API key" if keys.credential(fields) is None else "wrong API key"
+        message = f"{what}: send Authorization: Bearer KEY or x-api-key: KEY"
+        return Verdict(401, message, b'www-authenticate: Bearer realm="proa"\r\n')
