@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from proa.cli.demo_install import fetch, missing_packages
 from proa.cli.demo_texts import LANGUAGES, language_of, load_catalogue
+from proa.config.addresses import listen_address
 from proa.errors import InputError, UpstreamError
 from proa.providers import llamacpp_server
 from proa.providers.local import LocalProcess, free_port
@@ -54,12 +55,30 @@ def run(args: argparse.Namespace) -> int:
             gguf=gguf,
             model=llamacpp_server.MODEL_ALIAS if args.gguf is None else gguf.stem,
             directory=Path(directory),
-            listen=args.listen or f"127.0.0.1:{free_port()}",
+            listen=listen_of(args.listen),
         )
         try:
             return uvloop.run(show(settings, args, texts))
         except asyncio.CancelledError:
             return TERMINATED
+        finally:
+            print(texts["stopped"], file=sys.stderr)
+
+
+def listen_of(flag: str | None) -> str:
+    """The gateway's address; a free port of loopback, or of the given host for port 0.
+
+    Raises:
+        InputError: no address that the demo's client can reach.
+    """
+    value = flag or "127.0.0.1:0"
+    try:
+        host, _, port = listen_address(value).rpartition(":")
+    except ValueError as error:
+        raise InputError(f"--listen {value}: accepted is {error}") from None
+    if value.startswith("unix:"):
+        raise InputError(f"--listen {value}: accepted is HOST:PORT, the demo's client needs TCP")
+    return f"{host}:{free_port()}" if port == "0" else value
 
 
 def find_what_is_needed(args: argparse.Namespace, texts: dict[str, str]) -> Path:
@@ -98,13 +117,12 @@ async def show(settings: "DemoSettings", args: argparse.Namespace, texts: dict[s
                     settings.gguf, settings.directory, listen=settings.listen, model=settings.model
                 )
             )
+            print(texts["up"].format(url=fleet.gateway_url), file=sys.stderr, flush=True)
             result = await measure(fleet, settings, board)
         print_result(result, args.format, texts)
         if args.keep:
-            print(texts["kept"].format(config=fleet.config_path), file=sys.stderr)
+            print(texts["kept"].format(config=fleet.config_path), file=sys.stderr, flush=True)
             await until_told_to_stop(fleet.gateway)
-    if args.keep:
-        print(texts["stopped"], file=sys.stderr)
     return UpstreamError.exit_code if result.errors else 0
 
 
