@@ -36,7 +36,8 @@ _texts = msgspec.json.Decoder(_Texts).decode
 _loose = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _string = msgspec.json.Decoder(str).decode
 _MODEL_PART = re.compile(
-    rb'content-disposition:[ \t]*form-data;[^\r\n]*?name="?model"?[ \t;]*\r\n(?:[^\r\n]+\r\n)*\r\n(.*?)\r\n--',
+    rb'content-disposition:[ \t]*form-data;(?:[^\r\n]{0,256};)?[ \t]*name="?model"?[ \t;]*\r\n'
+    rb"(?:[^\r\n]{1,512}+\r\n){0,8}+\r\n([^\r\n]{0,512}+)\r\n--",
     re.IGNORECASE,
 )
 

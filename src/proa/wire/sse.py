@@ -7,7 +7,7 @@ an empty line.
 import re
 from collections.abc import Iterator
 
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\n\r\n|\r\r")
+_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
