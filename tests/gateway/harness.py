@@ -148,6 +148,15 @@ class Gateway:
         except TimeoutError:
             raise AssertionError(f"no {what} within {WAIT_S} s: {self.gauges()}") from None
 
+    async def until_swept(self, condition: Callable[[], bool], what: str = "condition") -> None:
+        """As `until`, with a sweep in every turn; the clock stands where it is."""
+
+        def swept() -> bool:
+            self.plane.sweep()
+            return condition()
+
+        await self.until(swept, what)
+
     async def until_idle(self) -> None:
         """Wait until no request is open; connections may be."""
         await self.until(lambda: not self._busy(), "end of all requests")
@@ -221,6 +230,7 @@ class Gateway:
             link.close_idle()
         await asyncio.sleep(0)
         self._log.close()
+        os.close(self.rows.descriptor)
 
 
 @asynccontextmanager
@@ -233,7 +243,8 @@ async def serving(
     """A gateway before `engines`, which are named by `NAMES`; `settings` as `GatewaySettings`.
 
     Raises:
-        AssertionError: at the end, when a gauge does not come back to zero.
+        AssertionError: at the end, when a gauge does not come back to zero, or when a
+            scripted engine saw anything that HTTP does not allow.
     """
     specs = tuple(engine_spec(engine, name) for engine, name in zip(engines, NAMES, strict=False))
     gateway = Gateway(
@@ -244,6 +255,9 @@ async def serving(
         yield gateway
     finally:
         await gateway.stop()
+    for engine in engines:
+        if isinstance(engine, ScriptedEngine):
+            assert engine.violations == []
 
 
 def engine_spec(engine: AnyEngine, name: str, **more: Any) -> EngineSpec:
