@@ -1,4 +1,4 @@
-"""Event borders: any line end, cut at every byte, against a reader after the letter of the standard."""
+"""Event borders: any line end, cut at every byte, against a reader by the standard's letter."""
 
 import re
 
@@ -21,7 +21,7 @@ events = st.lists(st.lists(lines, min_size=1, max_size=3), max_size=5)
 
 
 def standard_events(stream: bytes) -> list[bytes]:
-    """WHATWG HTML section 9.2.6, line by line; the data of each event, unfinished ones discarded."""
+    """WHATWG HTML section 9.2.6, line by line: the data of each finished event."""
     found, data, any_line = [], list[bytes](), False
     *whole, _ = re.split(rb"\r\n|\n|\r", stream)
     for line in whole:
