@@ -254,14 +254,18 @@ def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
 
 
 def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:
-    exchange = attempt.exchange
+    exchange, tail = attempt.exchange, relay.finish()
+    if relay.error is not None:
+        outcome = classify(attempt.link.kind, relay.error.status, relay.error.data)
+        attempt._broke(f"engine {attempt.link.name}: {relay.error.message}", outcome, relay.error.status)
+        return
     if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
         attempt._broke(f"engine {attempt.link.name} ended the stream early")
         return
     if not exchange.committed:
         exchange.send_head(attempt, parser)
     attempt._finish(parser, Outcome.OK)
-    exchange.answer.body(b"", last=True)
+    exchange.answer.body(tail, last=True)
     exchange.finish(Outcome.OK, parser.status)
 
 

@@ -55,6 +55,19 @@ class EventRelay:
             self.usage.note(data)
         return data if self.started else self._peek(data)
 
+    def finish(self) -> bytes:
+        """The stream has ended: what it ended with, where that lacks its line end."""
+        tail, self._tail = self._tail, b""
+        if tail:
+            self._before_last, self._last = self._last, tail
+            data = tail if self.ndjson else event_data(tail)
+            self.error = error_in_event(data)
+            if has_usage(tail):
+                self.usage.note(tail)
+            if not self.started and is_content(data):
+                tail = self.release() + tail
+        return tail
+
     def ended_early(self) -> bool:
         """Whether a stream that its engine ended cleanly lacks the mark of its API's end."""
         marks = self._surface.end_marks
