@@ -44,6 +44,7 @@ def read_until(process: subprocess.Popen[str], beginning: str) -> None:
     raise AssertionError(f"the demo ended with {process.wait()} and no line {beginning!r}")
 
 
+@pytest.mark.timeout(300)  # a busy machine gets more time for each phase
 def test_the_whole_demo_stays_up_for_other_clients_until_ctrl_c() -> None:
     with running_demo("--keep", "--format=json") as process:
         assert process.stdout is not None

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from proa.providers.local import LocalProcess, free_port
 
 if TYPE_CHECKING:
     from proa.cli.demo_result import DemoResult
-    from proa.cli.demo_run import DemoSettings
+    from proa.cli.demo_settings import DemoSettings
 
 TERMINATED = 143  # 128 + SIGTERM, as shells do
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     gguf = find_what_is_needed(args, texts)
     import uvloop
 
-    from proa.cli.demo_run import DemoSettings
+    from proa.cli.demo_settings import DemoSettings
 
     with tempfile.TemporaryDirectory(prefix="proa-demo-") as directory:
         settings = DemoSettings(
@@ -102,7 +103,6 @@ def find_what_is_needed(args: argparse.Namespace, texts: dict[str, str]) -> Path
 async def show(settings: "DemoSettings", args: argparse.Namespace, texts: dict[str, str]) -> int:
     """Run the demo and print its result; with `--keep`, stay up until Ctrl-C or SIGTERM."""
     from proa.cli.demo_fleet import running_fleet
-    from proa.cli.demo_run import measure
     from proa.cli.demo_view import Board, live
 
     task = asyncio.current_task()
@@ -112,13 +112,13 @@ async def show(settings: "DemoSettings", args: argparse.Namespace, texts: dict[s
     board.show_status(texts["starting"])
     async with contextlib.AsyncExitStack() as stack:
         with live(board):
-            fleet = await stack.enter_async_context(
-                running_fleet(
-                    settings.gguf, settings.directory, listen=settings.listen, model=settings.model
-                )
+            # openai takes a second to import, which the engines use to load their model.
+            client_code = asyncio.to_thread(import_module, "proa.cli.demo_run")
+            fleet, demo_run = await asyncio.gather(
+                stack.enter_async_context(running_fleet(settings)), client_code
             )
             print(texts["up"].format(url=fleet.gateway_url), file=sys.stderr, flush=True)
-            result = await measure(fleet, settings, board)
+            result = await demo_run.measure(fleet, settings, board)
         print_result(result, args.format, texts)
         if args.keep:
             print(texts["kept"].format(config=fleet.config_path), file=sys.stderr, flush=True)

@@ -11,6 +11,7 @@ from string import Template
 
 import msgspec
 
+from proa.cli.demo_settings import DemoSettings
 from proa.providers import llamacpp_server
 from proa.providers.local import LocalProcess, LocalProcessSpec, cpu_for_each, free_port
 
@@ -75,15 +76,14 @@ def sample_config(
 
 
 @asynccontextmanager
-async def running_fleet(
-    gguf: Path, directory: Path, *, listen: str, model: str
-) -> AsyncIterator[DemoFleet]:
+async def running_fleet(settings: DemoSettings) -> AsyncIterator[DemoFleet]:
     """Everything up and ready; all of it is stopped at the end, however that comes.
 
     Raises:
         UpstreamError: a process did not come up; the message has its last lines.
     """
-    engines = engine_specs(gguf, directory, model=model)
+    directory, listen, model = settings.directory, settings.listen, settings.model
+    engines = engine_specs(settings.gguf, directory, model=model)
     engine_urls = {spec.name: spec.ready_url.removesuffix("/health") for spec in engines}
     control_listen = f"{HOST}:{free_port()}"
     config_path = directory / "proa.toml"

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import msgspec
 
@@ -14,33 +13,9 @@ from proa.cli.demo_fleet import DemoFleet
 from proa.cli.demo_load import Phase, added_latency, closed_loop, pair_in_turn
 from proa.cli.demo_report import LENGTHS
 from proa.cli.demo_result import DemoResult
+from proa.cli.demo_settings import DemoSettings
 from proa.cli.demo_texts import Question, load_catalogue
 from proa.cli.demo_view import Board
-
-
-class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run, and for how long; `users` exceed the slots of both engines together.
-
-    Each load runs for `warm_up_s`, which fills the engines' prompt caches, and is then
-    counted for `alone_s` or `together_s`, and longer until `least_tokens` came; the
-    last answers through the gateway have `drain_s`, the others are cancelled. The
-    first pair for the latency is as long as the longest answer asked about; shorter
-    ones follow until `latency_s` are over, `least_pairs` at least.
-    """
-
-    gguf: Path
-    model: str
-    directory: Path
-    listen: str
-    users: int = 8
-    least_tokens: int = 80
-    warm_up_s: float = 0.5
-    alone_s: float = 1.8
-    together_s: float = 3.0
-    drain_s: float = 4.0
-    latency_s: float = 5.5
-    least_pairs: int = 2
-    most_pairs: int = 9
 
 
 class DemoTargets(msgspec.Struct, frozen=True):
@@ -110,7 +85,8 @@ async def _pairs(
     targets: DemoTargets, question: Question, settings: DemoSettings
 ) -> list[list[Answer]]:
     """Pairs on main, each direct and through the gateway; a long question is routed there."""
-    await targets.main.ask(msgspec.structs.replace(question, max_tokens=1))
+    for target in (targets.main, targets.gateway):
+        await target.ask(msgspec.structs.replace(question, max_tokens=1))
     short, long = (msgspec.structs.replace(question, max_tokens=n) for n in LENGTHS)
     pairs: list[list[Answer]] = []
     began_s = time.perf_counter()

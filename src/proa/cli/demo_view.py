@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from proa.cli.demo_load import Phase
+if TYPE_CHECKING:
+    from proa.cli.demo_load import Phase
 
 LINE_CHARACTERS = 100
 
@@ -24,7 +26,7 @@ class Board:
     def show_status(self, text: str) -> None:
         self._status = text
 
-    def add_phase(self, phase: Phase) -> None:
+    def add_phase(self, phase: "Phase") -> None:
         self._phases.append(phase)
         self._status = ""
 
