@@ -41,7 +41,7 @@ class ClientAnswer:
         self.status = status
         parts = [STATUS_LINES[status], *lines]
         if content_type is not None:
-            self.is_events = content_type.startswith(b"text/event-stream")
+            self.is_events = content_type.startswith((b"text/event-stream", b"application/x-ndjson"))
             parts.append(b"content-type: " + content_type + b"\r\n")
         self._silent = head.method == b"HEAD" or status in _BODILESS
         if content_length is not None:
@@ -90,6 +90,6 @@ class ClientAnswer:
         self.body(body, last=True)
 
     def cut(self) -> None:
-        """End the answer so that no client can take it for a whole one."""
+        """End the answer so that no client can take it for a whole one; events have told it."""
         self.body(b"", last=False)
-        self._exchange.connection.end_badly(hard=self._until_close)
+        self._exchange.connection.end_badly(hard=self._until_close and not self.is_events)

@@ -8,6 +8,8 @@ sending half is taken to be gone, as nginx does.
 
 import asyncio
 import select
+import socket
+import struct
 from typing import TYPE_CHECKING, cast
 
 from proa.gateway.exchange import Exchange
@@ -24,6 +26,7 @@ HIGH_WATER_BYTES = 65_536
 _PIPELINED_MAX_BYTES = 65_536
 _LINE_MAX_BYTES = 32_768
 _FOREVER = float("inf")
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: RST in place of FIN
 _GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 
@@ -283,6 +286,9 @@ class ClientConnection(asyncio.Protocol):
             return
         if hard:
             self.closing = True
+            sock = self.transport.get_extra_info("socket")
+            if sock is not None and sock.family != socket.AF_UNIX:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self.transport.abort()
         else:
             self.close()

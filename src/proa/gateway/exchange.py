@@ -251,14 +251,13 @@ class Exchange:
     # what attempts report
 
     def send_head(self, attempt: Attempt, parser: ResponseParser) -> None:
-        """Commit to this engine's answer."""
+        """Commit to this engine's answer; the length of a stream may still change by an error event."""
         fields = parser.fields
+        length = None if attempt.relay is not None and self.head.method != b"HEAD" else parser.content_length
         lines = parser.lines
         if b"retry-after" in fields:
             lines.append(b"retry-after: " + fields[b"retry-after"] + b"\r\n")
-        self.answer.begin(
-            parser.status, lines, fields.get(b"content-type"), parser.content_length, self._decision
-        )  # fmt: skip
+        self.answer.begin(parser.status, lines, fields.get(b"content-type"), length, self._decision)
         self.committed = True
         if attempt.relay is not None:
             self.expect_within(self.limits.stall_timeout_s)
