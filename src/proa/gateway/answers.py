@@ -35,7 +35,13 @@ def error_event(api: Api, status: int, message: str, *, ndjson: bool) -> bytes:
         return b"event: error\ndata: " + anthropic_error_body(status, message) + b"\n\n"
     if api is Api.RESPONSES:
         error = msgspec.json.decode(openai_error_body(status, message))["error"]
-        event = {"type": "error", "code": error["code"], "message": message, "param": None, "error": error}
+        event = {
+            "type": "error",
+            "code": error["code"],
+            "message": message,
+            "param": None,
+            "error": error,
+        }
         return b"event: error\ndata: " + msgspec.json.encode(event) + b"\n\n"
     if api is Api.TRITON:
         return b"data: " + ollama_error_body(message) + b"\n\n"

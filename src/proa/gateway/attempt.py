@@ -66,7 +66,9 @@ class Attempt:
             connection = await self.link.connect(UpstreamConnection)
         except (OSError, UnicodeError) as error:
             self._connecting = None
-            self._fail(Outcome.BROKEN, 502, f"engine {self.link.name} can't be reached: {_reason(error)}")
+            self._fail(
+                Outcome.BROKEN, 502, f"engine {self.link.name} can't be reached: {_reason(error)}"
+            )
             return
         self._connecting = None
         if self.lease.open:
@@ -98,8 +100,15 @@ class Attempt:
         """The connection ended before the exchange did."""
         connection = self.connection
         parser = connection.parser if connection else None
-        if connection is not None and connection.reused and not self.answered and not self._fresh_only:
-            self._fresh_only = True  # a pooled connection that its engine had closed: once more, afresh
+        if (
+            connection is not None
+            and connection.reused
+            and not self.answered
+            and not self._fresh_only
+        ):
+            self._fresh_only = (
+                True  # a pooled connection that its engine had closed: once more, afresh
+            )
             connection.detach()
             self.connection = None
             self.start()
@@ -178,7 +187,9 @@ def _head(attempt: Attempt, parser: ResponseParser) -> None:
         mode = _weigh  # a heartbeat went out: anything but events has become an error event
     elif status < 300 and content_type.startswith((b"text/event-stream", b"application/x-ndjson")):
         ndjson = content_type.startswith(b"a")
-        attempt.relay = EventRelay(exchange.surface, ndjson=ndjson, started=exchange.head.method == b"HEAD")
+        attempt.relay = EventRelay(
+            exchange.surface, ndjson=ndjson, started=exchange.head.method == b"HEAD"
+        )
         attempt.usage = attempt.relay.usage
         mode = _events
     else:
@@ -257,7 +268,9 @@ def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> 
     exchange, tail = attempt.exchange, relay.finish()
     if relay.error is not None:
         outcome = classify(attempt.link.kind, relay.error.status, relay.error.data)
-        attempt._broke(f"engine {attempt.link.name}: {relay.error.message}", outcome, relay.error.status)
+        attempt._broke(
+            f"engine {attempt.link.name}: {relay.error.message}", outcome, relay.error.status
+        )
         return
     if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
         attempt._broke(f"engine {attempt.link.name} ended the stream early")

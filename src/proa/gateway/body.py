@@ -3,11 +3,9 @@
 import msgspec
 
 from proa.routing.tokens import Features
-
 from proa.wire.fields import multipart_model, read_fields, replace_model, replace_multipart_model
 from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
-
 
 _BRACE = ord("{")
 

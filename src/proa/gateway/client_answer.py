@@ -33,7 +33,12 @@ class ClientAnswer:
         del self._exchange
 
     def begin(
-        self, status: int, lines: list[bytes], content_type: bytes | None, content_length: int | None, extra: bytes
+        self,
+        status: int,
+        lines: list[bytes],
+        content_type: bytes | None,
+        content_length: int | None,
+        extra: bytes,
     ) -> None:
         """The head; it goes out with the first piece of the body, or by `flush`."""
         exchange = self._exchange
@@ -41,7 +46,9 @@ class ClientAnswer:
         self.status = status
         parts = [STATUS_LINES[status], *lines]
         if content_type is not None:
-            self.is_events = content_type.startswith((b"text/event-stream", b"application/x-ndjson"))
+            self.is_events = content_type.startswith(
+                (b"text/event-stream", b"application/x-ndjson")
+            )
             parts.append(b"content-type: " + content_type + b"\r\n")
         self._silent = head.method == b"HEAD" or status in _BODILESS
         if content_length is not None:
@@ -84,7 +91,9 @@ class ClientAnswer:
         if out:
             self._exchange.connection.write(out)
 
-    def whole(self, status: int, lines: list[bytes], content_type: bytes, body: bytes, extra: bytes) -> None:
+    def whole(
+        self, status: int, lines: list[bytes], content_type: bytes, body: bytes, extra: bytes
+    ) -> None:
         """Head and body of an answer that is all here."""
         self.begin(status, lines, content_type, len(body), extra)
         self.body(body, last=True)

@@ -177,7 +177,9 @@ class ClientConnection(asyncio.Protocol):
         line = data[:_LINE_MAX_BYTES].find(b"\r\n")
         limit = self.plane.settings.limits.max_head_bytes
         status, what = (414, "request line") if line < 0 else (431, "request head")
-        self._refuse(ProtocolRefusal(status, f"the {what} is above limits.max_head_bytes = {limit}"))
+        self._refuse(
+            ProtocolRefusal(status, f"the {what} is above limits.max_head_bytes = {limit}")
+        )
 
     def _refuse(self, refusal: ProtocolRefusal) -> None:
         """Answer what can't become a request, and close."""
@@ -196,7 +198,8 @@ class ClientConnection(asyncio.Protocol):
 
     def _more_body(self, data: bytes) -> None:
         body, exchange = self._body, self.exchange
-        assert body is not None and exchange is not None
+        assert body is not None
+        assert exchange is not None
         try:
             rest = body.feed(data)
         except ProtocolRefusal as refusal:
@@ -326,19 +329,27 @@ class ClientConnection(asyncio.Protocol):
     def _sweep_idle(self, now: float) -> None:
         if self._head_since and now >= self.deadline:
             limit = self.plane.settings.limits.head_timeout_s
-            self._refuse(ProtocolRefusal(408, f"no whole request head within limits.head_timeout_s = {limit:g}"))
+            self._refuse(
+                ProtocolRefusal(
+                    408, f"no whole request head within limits.head_timeout_s = {limit:g}"
+                )
+            )
         elif now >= self.deadline or (self.plane.draining and now >= self.plane.idle_until):
             self.close()
 
     def _sweep_body(self, now: float) -> None:
         body, exchange = self._body, self.exchange
-        assert body is not None and exchange is not None
+        assert body is not None
+        assert exchange is not None
         if body.waits_since:
             if not self.plane.over_body_budget():
                 body.waits_since = 0.0
                 self._resume_reading()
             elif now - body.waits_since >= exchange.limits.head_timeout_s:
-                exchange.refuse(503, "the gateway holds as many request bodies as limits.body_budget_bytes allows")
+                exchange.refuse(
+                    503,
+                    "the gateway holds as many request bodies as limits.body_budget_bytes allows",
+                )
         elif body.too_slow(now, exchange.limits):
             rate = exchange.limits.body_min_bytes_per_s
             exchange.refuse(408, f"the body comes slower than limits.body_min_bytes_per_s = {rate}")

@@ -6,7 +6,9 @@ _ALLOW = (
     b"anthropic-version, anthropic-beta, openai-organization, openai-project\r\n"
     b"access-control-max-age: 600\r\n"
 )
-_EXPOSE = b"access-control-expose-headers: x-request-id, x-proa-engine, x-proa-decision, retry-after\r\n"
+_EXPOSE = (
+    b"access-control-expose-headers: x-request-id, x-proa-engine, x-proa-decision, retry-after\r\n"
+)
 
 
 class Cors:

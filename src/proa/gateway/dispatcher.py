@@ -41,7 +41,9 @@ class Dispatcher:
             in_flight = [row[cell] for cell in self._cells]
         else:
             in_flight = [sum([row[cell] for row in rows]) for cell in self._cells]
-        return self.router.choose(match, in_flight=in_flight, shares=self._shares, excluded=tried, rng=self._rng)
+        return self.router.choose(
+            match, in_flight=in_flight, shares=self._shares, excluded=tried, rng=self._rng
+        )
 
     def refresh_shares(self, now_s: float) -> None:
         """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""

@@ -48,14 +48,18 @@ class Doorkeeper:
             if key is None:
                 return self._unknown(self._keys, fields)
         if self._via in fields.get(b"via", b""):
-            return Verdict(508, "the request has already passed this gateway: an engine's url leads back to it")
+            return Verdict(
+                508, "the request has already passed this gateway: an engine's url leads back to it"
+            )
         return Verdict(key=key, local=is_local(head))
 
     def _options(self, fields: dict[bytes, bytes]) -> Verdict:
         if b"access-control-request-method" in fields and self._cors.allows(fields.get(b"origin")):
             return Verdict(204, headers=self._cors.preflight_lines())
         allow = b"allow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
-        return Verdict(405, "OPTIONS answers only preflights from origins in cors.allow_origins", allow)
+        return Verdict(
+            405, "OPTIONS answers only preflights from origins in cors.allow_origins", allow
+        )
 
     @staticmethod
     def _unknown(keys: KeyRing, fields: dict[bytes, bytes]) -> Verdict:

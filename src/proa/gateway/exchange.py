@@ -64,7 +64,9 @@ class Exchange:
     _retries = 0
     _tried: tuple[int, ...] = ()
 
-    def __init__(self, connection: "ClientConnection", head: RequestHead, content_length: int) -> None:
+    def __init__(
+        self, connection: "ClientConnection", head: RequestHead, content_length: int
+    ) -> None:
         plane = connection.plane
         self.connection = connection
         self.plane = plane
@@ -99,7 +101,9 @@ class Exchange:
             if self._key is None:
                 plane.row[Header.REFUSED_KEY_CAP] += 1
                 cap = entry.max_concurrent_requests
-                self.refuse(429, f"this key may have {cap} requests open at one time", retry_after_s=1)
+                self.refuse(
+                    429, f"this key may have {cap} requests open at one time", retry_after_s=1
+                )
                 return False
         if self.content_length > self.limits.max_body_bytes:
             self.too_large()
@@ -157,7 +161,10 @@ class Exchange:
         if match.rewrites_model and match.model is not None and self.body:
             body = asked.with_model(self.body, match.model, self.surface)
             if body is None:
-                self.refuse(400, f"route {match.route} sets the model, but the body has no readable model field")
+                self.refuse(
+                    400,
+                    f"route {match.route} sets the model, but the body has no readable model field",
+                )
                 return False
             self.body = body
         return True
@@ -176,7 +183,9 @@ class Exchange:
 
     def _refused(self, refusal: Refusal) -> None:
         self.plane.row[Header.REFUSED_NO_ENGINE] += 1
-        self.refuse(refusal.status, refusal.message, refusal.code, retry_after_s=refusal.retry_after_s)
+        self.refuse(
+            refusal.status, refusal.message, refusal.code, retry_after_s=refusal.retry_after_s
+        )
 
     def upstream_head(self, link: EngineLink) -> bytes:
         """The head for an engine: the client's lines, less those that end here, and ours."""
@@ -195,14 +204,26 @@ class Exchange:
     def _upstream_lines(self, link: EngineLink, target: bytes) -> bytes:
         """What is the same for every request with this head to this engine, up to `x-request-id: `."""
         head, fields = self.head, self.head.fields
-        parts = [head.method, b" ", link.path_prefix, target, b" HTTP/1.1\r\n", link.request_lines, *head.lines]
+        parts = [
+            head.method,
+            b" ",
+            link.path_prefix,
+            target,
+            b" HTTP/1.1\r\n",
+            link.request_lines,
+            *head.lines,
+        ]
         kept = [b"content-type"]
         if self.plane.doorkeeper.is_open and not link.sends_key:
             kept += (b"authorization", b"x-api-key")
         parts += (name + b": " + fields[name] + b"\r\n" for name in kept if name in fields)
         parts.append(self.connection.forwarding_lines(fields))
         via = fields.get(b"via")
-        parts.append(self.plane.via_line if via is None else b"via: " + via + b", " + self.plane.via + b"\r\n")
+        parts.append(
+            self.plane.via_line
+            if via is None
+            else b"via: " + via + b", " + self.plane.via + b"\r\n"
+        )
         parts.append(b"x-request-id: ")
         return b"".join(parts)
 
@@ -228,10 +249,14 @@ class Exchange:
             attempt.link.moved_at = now
             attempt.link.row[attempt.link.base + Engine.RECEIVED] += 1
             if self.committed:
-                self.expect_within(self.limits.stall_timeout_s)  # whatever the answer is, it is under way
+                self.expect_within(
+                    self.limits.stall_timeout_s
+                )  # whatever the answer is, it is under way
         elif attempt is not None and attempt.paused:
             self.expect_within(self.limits.stall_timeout_s)  # the client is slow, not the engine
-        late = now >= self.connection.deadline or now - self.started_s >= self.limits.total_timeout_s
+        late = (
+            now >= self.connection.deadline or now - self.started_s >= self.limits.total_timeout_s
+        )
         if late and attempt is not None:
             attempt.timed_out()
         elif self._next_beat_s and self.ttft_s is None:
@@ -239,7 +264,12 @@ class Exchange:
 
     def _beat(self, now: float) -> None:
         """A comment every `heartbeat_s` while a stream is silent; it commits the status."""
-        if self.asked is None or not self.asked.stream or self.surface.api is Api.OLLAMA or self.attempt is None:
+        if (
+            self.asked is None
+            or not self.asked.stream
+            or self.surface.api is Api.OLLAMA
+            or self.attempt is None
+        ):
             return
         if now - self.started_s >= self._next_beat_s:
             self._next_beat_s += self.settings.heartbeat_s
@@ -253,7 +283,11 @@ class Exchange:
     def send_head(self, attempt: Attempt, parser: ResponseParser) -> None:
         """Commit to this engine's answer; the length of a stream may still change by an error event."""
         fields = parser.fields
-        length = None if attempt.relay is not None and self.head.method != b"HEAD" else parser.content_length
+        length = (
+            None
+            if attempt.relay is not None and self.head.method != b"HEAD"
+            else parser.content_length
+        )
         lines = parser.lines
         if b"retry-after" in fields:
             lines.append(b"retry-after: " + fields[b"retry-after"] + b"\r\n")
@@ -285,18 +319,29 @@ class Exchange:
         self.refuse(status, message, outcome=outcome)
 
     def engine_error(
-        self, attempt: Attempt, outcome: Outcome, status: int, body: bytes, fields: dict[bytes, bytes]
+        self,
+        attempt: Attempt,
+        outcome: Outcome,
+        status: int,
+        body: bytes,
+        fields: dict[bytes, bytes],
     ) -> None:
         """An engine answered with an error that nothing of has gone to the client yet."""
         if self.committed:
-            self.stream_broke(attempt, outcome, status if status >= 400 else 502, body.decode("utf-8", "replace"))
+            self.stream_broke(
+                attempt, outcome, status if status >= 400 else 502, body.decode("utf-8", "replace")
+            )
             return
         if self._may_retry(attempt, outcome, status):
             self._dispatch()
             return
         body = engine_error_body(self.surface.api, status, body)
         retry_after = fields.get(b"retry-after")
-        lines = [b"retry-after: " + (retry_after or b"1") + b"\r\n"] if retry_after or status in (429, 503) else []
+        lines = (
+            [b"retry-after: " + (retry_after or b"1") + b"\r\n"]
+            if retry_after or status in (429, 503)
+            else []
+        )
         self.answer.whole(status, lines, b"application/json", body, self._decision)
         self.finish(outcome, status)
 
@@ -331,7 +376,9 @@ class Exchange:
         relay = attempt.relay
         if relay is not None or self.answer.is_events:
             ndjson = relay is not None and relay.ndjson
-            self.answer.body(error_event(self.surface.api, status, message, ndjson=ndjson), last=False)
+            self.answer.body(
+                error_event(self.surface.api, status, message, ndjson=ndjson), last=False
+            )
         self.answer.cut()
         self.finish(outcome, self.answer.status)
 
@@ -383,7 +430,11 @@ class Exchange:
             observe_duration(row, base, int(duration_s * 1e6))
             if usage.prompt_tokens is not None:
                 row[base + Engine.PROMPT_TOKENS] += usage.prompt_tokens
-                if self.asked is not None and self.asked.features is not None and outcome is Outcome.OK:
+                if (
+                    self.asked is not None
+                    and self.asked.features is not None
+                    and outcome is Outcome.OK
+                ):
                     plane.tokens.learn(self.asked, usage.prompt_tokens)
             if usage.completion_tokens is not None:
                 row[base + Engine.COMPLETION_TOKENS] += usage.completion_tokens
@@ -404,5 +455,3 @@ class Exchange:
     @property
     def key_name(self) -> str:
         return self._key.name if self._key else ""
-
-

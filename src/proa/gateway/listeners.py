@@ -8,6 +8,9 @@ import stat
 from proa.errors import InputError
 
 _BACKLOG = 4096
+_KEEPALIVE_IDLE_S = 60
+_KEEPALIVE_INTERVAL_S = 10
+_UNACKNOWLEDGED_MS = 60_000
 
 
 def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
@@ -29,6 +32,29 @@ def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
         raise InputError(f"{key} = {listen!r}: {error.strerror or error}") from error
 
 
+def close_listener(listener: socket.socket) -> None:
+    """Close it, and take its path away if it has one."""
+    path = path_of(listener)
+    listener.close()
+    if path is not None:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def path_of(listener: socket.socket) -> str | None:
+    """The path of a unix socket."""
+    return listener.getsockname() if listener.family == socket.AF_UNIX else None
+
+
+def address_of(listener: socket.socket) -> str:
+    """`host:port`, `[v6]:port` or `unix:/path`, with the port that it really got."""
+    name = listener.getsockname()
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{name}"
+    host = f"[{name[0]}]" if listener.family == socket.AF_INET6 else name[0]
+    return f"{host}:{name[1]}"
+
+
 def inherited_listener(descriptor: int) -> socket.socket:
     """A listening socket that this process was started with."""
     sock = socket.socket(fileno=descriptor)
@@ -43,14 +69,25 @@ def _tcp(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        info = socket.getaddrinfo(host or None, port, family, socket.SOCK_STREAM, 0, socket.AI_PASSIVE)[0]
+        info = socket.getaddrinfo(
+            host or None, port, family, socket.SOCK_STREAM, 0, socket.AI_PASSIVE
+        )[0]
         sock.bind(info[4])
         sock.listen(_BACKLOG)
     except OSError:
         sock.close()
         raise
     sock.setblocking(False)
+    _watch_peers(sock)
     return sock
+
+
+def _watch_peers(sock: socket.socket) -> None:
+    """Clients that vanished without a word are noticed; what is set here, they inherit."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_INTERVAL_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNACKNOWLEDGED_MS)
 
 
 def _unix(path: str) -> socket.socket:

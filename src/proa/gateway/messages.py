@@ -31,7 +31,9 @@ class ApplyFleet(msgspec.Struct, tag=True, frozen=True):
 
 
 class Drain(msgspec.Struct, tag=True, frozen=True):
-    """Take nothing new, finish what is open, end."""
+    """Take clients from the listening sockets for `accept_s` more, finish what is open, end."""
+
+    accept_s: float
 
 
 class ReopenLogs(msgspec.Struct, tag=True, frozen=True):

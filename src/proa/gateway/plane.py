@@ -49,7 +49,11 @@ class DataPlane:
     cors: Cors
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, rows: SharedRows, row_index: int, rng: Random,
+        self,
+        loop: asyncio.AbstractEventLoop,
+        rows: SharedRows,
+        row_index: int,
+        rng: Random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.loop = loop
@@ -86,7 +90,9 @@ class DataPlane:
         self.via = b"1.1 proa-" + message.instance.encode()
         self.via_line = b"via: " + self.via + b"\r\n"
         self.doorkeeper = Doorkeeper(keys, self.cors, self.via)
-        self._trusted = [ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies]
+        self._trusted = [
+            ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies
+        ]
         if before is None or before.retry_budget != settings.retry_budget:
             self.retry_budget = RetryBudget(settings.retry_budget)
         self._apply_engines(settings, message.engine_slots, before)
@@ -121,7 +127,9 @@ class DataPlane:
         links = [self._links[engine.name] for engine in engines]
         for engine, link in zip(engines, links, strict=True):
             link.kind = engine.kind
-        self.dispatcher = Dispatcher(self.settings.routing, self.fleet, links, self.rows, self._memory, self.rng)
+        self.dispatcher = Dispatcher(
+            self.settings.routing, self.fleet, links, self.rows, self._memory, self.rng
+        )
         self._shares_changed()
         self.row[Header.FLEET_SEQUENCE] = view.sequence
 
@@ -189,13 +197,17 @@ class DataPlane:
 
     @property
     def ready(self) -> bool:
-        return not self.draining and any(engine.state.takes_traffic for engine in self.fleet.engines)
+        return not self.draining and any(
+            engine.state.takes_traffic for engine in self.fleet.engines
+        )
 
     @property
     def not_ready_reason(self) -> str:
         return "the gateway is draining" if self.draining else "no engine takes traffic"
 
-    def log_exchange(self, exchange: "Exchange", outcome: Outcome, status: int, duration_s: float) -> None:
+    def log_exchange(
+        self, exchange: "Exchange", outcome: Outcome, status: int, duration_s: float
+    ) -> None:
         """The request's line in the log."""
         if self.log is not None and exchange.settings.logs.requests:
             self.log.request(request_record(exchange, outcome, status, duration_s))
@@ -233,5 +245,9 @@ def _seen(spec: EngineSpec, view: FleetView) -> EngineView:
         return known
     models = tuple(map(bare_model, spec.models))
     return EngineView(
-        name=spec.name, kind=spec.kind, state=EngineState.UNKNOWN, models=models, models_known=bool(models)
+        name=spec.name,
+        kind=spec.kind,
+        state=EngineState.UNKNOWN,
+        models=models,
+        models_known=bool(models),
     )

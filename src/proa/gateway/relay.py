@@ -23,7 +23,17 @@ class EventRelay:
     stream has started, was returned by that `feed`.
     """
 
-    __slots__ = ("_before_last", "_held", "_last", "_surface", "_tail", "error", "ndjson", "started", "usage")
+    __slots__ = (
+        "_before_last",
+        "_held",
+        "_last",
+        "_surface",
+        "_tail",
+        "error",
+        "ndjson",
+        "started",
+        "usage",
+    )
 
     def __init__(self, surface: Surface, *, ndjson: bool, started: bool = False) -> None:
         self._surface = surface

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from proa.gateway.exchange import Exchange
 
 
-def request_record(exchange: "Exchange", outcome: Outcome, status: int, duration_s: float) -> RequestRecord:
+def request_record(
+    exchange: "Exchange", outcome: Outcome, status: int, duration_s: float
+) -> RequestRecord:
     """What is told of a finished exchange: no prompt, no header, no query."""
     asked, attempt, head = exchange.asked, exchange.attempt, exchange.head
     return RequestRecord(

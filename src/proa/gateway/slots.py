@@ -22,7 +22,9 @@ class Slots:
         """
         fresh = [name for name in names if name not in self._by_name]
         if len(self._by_name) + len(fresh) > self._limit:
-            raise InputError(f"more than {self._limit} different {self._what} since the start: restart proa serve")
+            raise InputError(
+                f"more than {self._limit} different {self._what} since the start: restart it"
+            )
         for name in fresh:
             self._by_name[name] = len(self._by_name)
         return {name: self._by_name[name] for name in names}

@@ -1,34 +1,27 @@
-"""Starts, feeds, watches and replaces the workers; owns the listening sockets.
+"""Gives the workers their settings and views of the fleet; owns the listening sockets.
 
 The sockets are never closed on a reload. Settings and fleet views go to the workers
-as messages; only another `listen`, `workers` or a switch of TLS makes new processes,
-and then the old ones finish what they have.
+as messages; only another `listen` or `workers` makes new processes, and then the old
+ones finish what they have.
 """
 
 import asyncio
-import contextlib
 import os
 import socket
 from collections.abc import Sequence
 
 from proa.domain.fleet import FleetView
 from proa.errors import OwnFault
-from proa.gateway.acceptor import Acceptor
-from proa.gateway.listeners import open_listener
-from proa.gateway.messages import ApplyFleet, ApplySettings, Drain, Message, ReopenLogs
+from proa.gateway.crew import Crew, RowPool
+from proa.gateway.listeners import address_of, close_listener, open_listener
+from proa.gateway.messages import ApplyFleet, ApplySettings, Message, ReopenLogs
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.slots import Slots
-from proa.gateway.worker_process import WorkerProcess
 from proa.telemetry.logs import Log
 from proa.telemetry.process import WorkerView
 from proa.telemetry.rows import MAX_ENGINES, MAX_KEYS, SharedRows
 
 ROW_COUNT = 130
-_READY_WITHIN_S = 20.0
-_POLL_S = 0.01
-_BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-_STABLE_S = 30.0
-_KILL_AFTER_S = 2.0
 
 
 class Supervisor:
@@ -39,21 +32,20 @@ class Supervisor:
     ) -> None:
         self.settings = settings
         self.generation = 1
-        self.worker_restarts = 0
         self.draining = False
         self.rows = SharedRows.create(ROW_COUNT)
+        self.addresses: list[str] = []
         self._log = log
         self._inherited = tuple(listeners)
-        self._listeners: tuple[socket.socket, ...] = ()
         self._engine_slots = Slots("engines", MAX_ENGINES)
         self._key_slots = Slots("API keys", MAX_KEYS)
         self._instance = os.urandom(4).hex()
         self._fleet = FleetView(0, ())
-        self._workers: list[WorkerProcess] = []
-        self._acceptor: Acceptor | None = None
-        self._free_rows = list(range(1, ROW_COUNT))
-        self._watchers: set[asyncio.Task[None]] = set()
-        self._failures = 0
+        self._pool = RowPool(self.rows)
+        self._crew: Crew | None = None
+        self._next: Crew | None = None
+        self._leaving: dict[Crew, asyncio.Task[None]] = {}
+        self._earlier_restarts = 0
 
     # what others read
 
@@ -68,20 +60,20 @@ class Supervisor:
         return self._key_slots.names
 
     @property
-    def addresses(self) -> list[str]:
-        """Where the gateway listens, with the ports that it really got."""
-        return [_address(listener) for listener in self._listeners]
+    def worker_restarts(self) -> int:
+        return self._earlier_restarts + (self._crew.restarts if self._crew else 0)
 
     def workers(self) -> tuple[WorkerView, ...]:
-        """The workers at this moment; one that is being replaced is not alive."""
+        """The workers at this moment; those that only finish what they have are not alive."""
         return tuple(
             WorkerView(
                 index=worker.row_index,
                 pid=worker.pid,
                 generation=worker.generation,
-                alive=not worker.leaving and worker.generation > 0,
+                alive=crew is self._crew and not self.draining and worker.generation > 0,
             )
-            for worker in self._workers
+            for crew in self._crews()
+            for worker in crew.workers
         )
 
     # life
@@ -94,27 +86,39 @@ class Supervisor:
             OwnFault: the workers did not come up.
         """
         self._settings_message()  # the slots, before anything is opened
-        self._listeners = self._inherited or (open_listener(self.settings.listen),)
-        await self._bring_up()
+        listeners = self._inherited or (open_listener(self.settings.listen),)
+        self.addresses = [address_of(listener) for listener in listeners]
+        self._crew = self._new_crew(listeners)
+        await self._crew.start(self.generation)
+        self._crew.accept()
 
     async def reload(self, settings: GatewaySettings) -> None:
         """Give all workers a new generation; on an error the old one stays.
 
         Raises:
             InputError: the new address can't be used, or there are too many engines.
+            OwnFault: the new workers did not come up.
         """
-        before = self.settings
+        assert self._crew is not None
+        before, crew = self.settings, self._crew
         self._engine_slots.assign([engine.name for engine in settings.engines])
         self._key_slots.assign([key.name for key in settings.keys or ()])
         moved = settings.listen != before.listen and not self._inherited
-        listeners = (open_listener(settings.listen),) if moved else self._listeners
+        listeners = (open_listener(settings.listen),) if moved else crew.listeners
         self.settings = settings
         self.generation += 1
-        if moved or settings.workers != before.workers or (settings.tls is None) is not (before.tls is None):
-            await self._replace(listeners)
-        else:
+        if not moved and settings.workers == crew.size:
             self._tell_all(self._settings_message())
-            await self._settled()
+            await crew.settled(self.generation)
+            return
+        try:
+            await self._replace(crew, listeners)
+        except OwnFault:
+            self.settings = before
+            self.generation -= 1
+            if moved:
+                close_listener(listeners[0])
+            raise
 
     def publish(self, view: FleetView) -> None:
         """Give all workers a new view of the fleet."""
@@ -126,103 +130,60 @@ class Supervisor:
         self._tell_all(ReopenLogs())
 
     async def drain(self) -> None:
-        """Take nothing new, wait for what is open, end all workers."""
+        """Take nothing new after the linger time, wait for what is open, end all workers.
+
+        A socket that was handed in is left to whoever comes next, at once.
+        """
         self.draining = True
-        if self._acceptor is not None:
-            self._acceptor.pause()
-        leaving = list(self._workers)
-        for worker in leaving:
-            worker.leaving = True
-        self._tell_all(Drain())
-        limits = self.settings.limits
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limits.drain_timeout_s + limits.linger_s + _KILL_AFTER_S):
-                await asyncio.gather(*self._watchers)
-        self.kill()
-        await asyncio.gather(*self._watchers)
-        self._close_listeners(self._listeners)
+        if self._crew is not None:
+            self._dismiss(self._crew, accepts=not self._inherited)
+        await asyncio.gather(*self._leaving.values())
 
     def kill(self) -> None:
         """End all workers now."""
         self.draining = True
-        for worker in self._workers:
-            worker.leaving = True
-            worker.kill()
+        for crew in self._crews():
+            crew.kill()
+
+    # crews
+
+    def _new_crew(self, listeners: Sequence[socket.socket]) -> Crew:
+        return Crew(
+            self.settings.workers,
+            listeners,
+            pool=self._pool,
+            briefing=lambda: (self._settings_message(), ApplyFleet(self._fleet)),
+            log=self._log,
+        )
+
+    def _crews(self) -> list[Crew]:
+        return [crew for crew in (self._crew, self._next, *self._leaving) if crew is not None]
+
+    async def _replace(self, old: Crew, listeners: Sequence[socket.socket]) -> None:
+        """New processes first, then the old ones drain; nobody finds a closed door."""
+        new = self._next = self._new_crew(listeners)
+        try:
+            await new.start(self.generation)
+        finally:
+            self._next = None
+        moved = listeners is not old.listeners
+        new.accept([] if moved else old.stop_accepting())
+        self._crew = new
+        self.addresses = [address_of(listener) for listener in listeners]
+        self._dismiss(old, accepts=moved)
+
+    def _dismiss(self, crew: Crew, *, accepts: bool) -> None:
+        """Drain a crew; with `accepts` its sockets are its own, and it serves them for a while."""
+        if crew is self._crew:
+            self._crew = None
+        self._earlier_restarts += crew.restarts
+        limits = self.settings.limits
+        accept_s = limits.linger_s if accepts else 0.0
+        leaving = crew.drain(limits.drain_timeout_s, accept_s=accept_s, owns_sockets=accepts)
+        self._leaving[crew] = task = asyncio.create_task(leaving)
+        task.add_done_callback(lambda _: self._leaving.pop(crew))
 
     # workers
-
-    async def _bring_up(self) -> None:
-        settings = self.settings
-        shared = settings.workers > 1
-        for _ in range(settings.workers):
-            await self._spawn()
-        await self._settled()
-        if not any(worker.generation == self.generation for worker in self._workers):
-            self.kill()
-            raise OwnFault("no worker process came up; their errors are above")
-        if shared:
-            self._acceptor = Acceptor(self._listeners, self._takers)
-            self._acceptor.resume()
-
-    async def _spawn(self) -> None:
-        index = min(self._free_rows)
-        self._free_rows.remove(index)
-        self.rows.use(index)
-        worker = WorkerProcess(self.rows, index)
-        shared = self.settings.workers > 1
-        now = asyncio.get_running_loop().time()
-        self._workers.append(worker)
-        await worker.start(() if shared else self._listeners, takes_clients=shared, now=now)
-        worker.tell(self._settings_message())
-        worker.tell(ApplyFleet(self._fleet))
-        watcher = asyncio.create_task(self._watch(worker))
-        self._watchers.add(watcher)
-        watcher.add_done_callback(self._watchers.discard)
-
-    async def _watch(self, worker: WorkerProcess) -> None:
-        """Wait for a worker's end; one that was not told to go is replaced after a back-off."""
-        status = await worker.ended()
-        self._workers.remove(worker)
-        self.rows.retire(worker.row_index)
-        self._free_rows.append(worker.row_index)
-        if worker.leaving:
-            return
-        loop = asyncio.get_running_loop()
-        self._failures = 0 if loop.time() - worker.started_at > _STABLE_S else self._failures + 1
-        wait_s = _BACKOFF_S[min(self._failures, len(_BACKOFF_S)) - 1] if self._failures else 0.0
-        self._log.event("error", "worker ended", pid=worker.pid, status=status, restart_in_s=wait_s)
-        await asyncio.sleep(wait_s)
-        if not self.draining:
-            self.worker_restarts += 1
-            await self._spawn()
-
-    async def _replace(self, listeners: tuple[socket.socket, ...]) -> None:
-        """New processes first, then the old ones drain; nobody finds a closed door."""
-        old, old_listeners, old_acceptor = list(self._workers), self._listeners, self._acceptor
-        self._listeners = listeners
-        self._acceptor = None
-        for worker in old:
-            worker.leaving = True
-        await self._bring_up()
-        if old_acceptor is not None:
-            old_acceptor.pause()
-        for worker in old:
-            worker.tell(Drain())
-        if old_listeners is not listeners:
-            self._close_listeners(old_listeners)
-
-    async def _settled(self) -> None:
-        """Wait until every worker works with the current generation."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + _READY_WITHIN_S
-        while loop.time() < until:
-            current = [worker for worker in self._workers if not worker.leaving]
-            if current and all(worker.generation >= self.generation for worker in current):
-                return
-            await asyncio.sleep(_POLL_S)
-
-    def _takers(self) -> list[WorkerProcess]:
-        return [worker for worker in self._workers if not worker.leaving and worker.generation]
 
     def _settings_message(self) -> ApplySettings:
         settings = self.settings
@@ -235,23 +196,5 @@ class Supervisor:
         )
 
     def _tell_all(self, message: Message) -> None:
-        for worker in self._workers:
-            worker.tell(message)
-
-    def _close_listeners(self, listeners: Sequence[socket.socket]) -> None:
-        for listener in listeners:
-            path = listener.getsockname() if listener.family == socket.AF_UNIX else None
-            listener.close()
-            if path and not self._inherited:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-
-
-def _address(listener: socket.socket) -> str:
-    name = listener.getsockname()
-    if listener.family == socket.AF_UNIX:
-        return f"unix:{name}"
-    host = f"[{name[0]}]" if listener.family == socket.AF_INET6 else name[0]
-    return f"{host}:{name[1]}"
-
-
+        for crew in self._crews():
+            crew.tell(message)

@@ -18,43 +18,64 @@ from random import Random
 import uvloop
 
 from proa.errors import ProaError
+from proa.gateway.acceptor import Acceptor
 from proa.gateway.connection import ClientConnection
-from proa.gateway.messages import ApplyFleet, ApplySettings, Drain, Message, ReopenLogs, next_message
+from proa.gateway.listeners import inherited_listener
+from proa.gateway.messages import (
+    ApplyFleet,
+    ApplySettings,
+    Drain,
+    Message,
+    next_message,
+)
 from proa.gateway.plane import DataPlane
 from proa.gateway.settings import GatewaySettings, TlsSettings
 from proa.telemetry.logs import open_log
-from proa.telemetry.rows import SharedRows
+from proa.telemetry.rows import Header, SharedRows
 
-_HANDED_AT_ONCE = 16
 _DRAIN_POLL_S = 0.05
+_DESCRIPTORS_AT_ONCE = 16
 
 
 class Worker:
     """Joins a data plane to its sockets and to the supervisor."""
 
     def __init__(self, arguments: argparse.Namespace, loop: asyncio.AbstractEventLoop) -> None:
-        rows = SharedRows.attach(arguments.rows_fd)
         self._loop = loop
-        self._plane = DataPlane(loop, rows, arguments.row, Random())
+        self._plane = DataPlane(loop, SharedRows.attach(arguments.rows_fd), arguments.row, Random())
+        # supervisor
         self._channel = socket.socket(fileno=arguments.channel_fd)
-        self._listen_fds: list[int] = arguments.listen_fd
-        self._clients_fd: int | None = arguments.clients_fd
-        self._clients: socket.socket | None = None
-        self._servers: list[asyncio.Server] = []
+        self._told_to_end: asyncio.Future[float] = loop.create_future()
+        # clients
+        self._listeners = [inherited_listener(descriptor) for descriptor in arguments.listen_fd]
+        self._acceptor: Acceptor | None = None
+        self._queue: socket.socket | None = None
+        if arguments.clients_fd is not None:
+            self._queue = inherited_listener(arguments.clients_fd)
         self._tls: ssl.SSLContext | None = None
-        self._handing: set[asyncio.Task[object]] = set()
+        self._adopting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Serve until the supervisor says drain, or is gone."""
-        reader, _ = await asyncio.open_connection(sock=self._channel)
-        serving = False
-        while (message := await next_message(reader)) is not None and not isinstance(message, Drain):
-            self._take(message)
-            if not serving and isinstance(message, ApplyFleet):
-                serving = True
-                await self._serve()
-                self._plane.sweep()
-        await self._drain()
+        following = self._loop.create_task(self._follow())
+        accept_s = await self._told_to_end
+        await self._drain(accept_s)
+        following.cancel()
+
+    # what the supervisor says
+
+    async def _follow(self) -> None:
+        try:
+            reader, _ = await asyncio.open_connection(sock=self._channel)
+            while (message := await next_message(reader)) is not None:
+                self._take(message)
+        except Exception as fault:
+            if self._told_to_end.done():
+                raise
+            self._told_to_end.set_exception(fault)
+        else:
+            self._stop_listening()  # another supervisor may be waiting for the address
+            self._end(0.0)
 
     def _take(self, message: Message) -> None:
         plane = self._plane
@@ -62,67 +83,92 @@ class Worker:
             self._apply(message)
         elif isinstance(message, ApplyFleet):
             plane.apply_fleet(message.view)
-        elif isinstance(message, ReopenLogs) and plane.log is not None:
+            self._begin()
+        elif isinstance(message, Drain):
+            self._end(message.accept_s)
+        elif plane.log is not None:
             with contextlib.suppress(ProaError):
                 plane.log.reopen()
 
     def _apply(self, message: ApplySettings) -> None:
+        """Work with new settings; those that turn out to be unusable are not taken."""
         plane, settings = self._plane, message.settings
         before: GatewaySettings | None = getattr(plane, "settings", None)
-        if before is None or before.logs != settings.logs:
-            plane.log = open_log(settings.logs.path, format=settings.logs.format)
-        if settings.tls is not None:
-            self._tls = self._tls or ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            load_certificates(self._tls, settings.tls)
+        try:
+            tls = None if settings.tls is None else server_context(settings.tls)
+            if before is None or before.logs != settings.logs:
+                plane.log = open_log(settings.logs.path, format=settings.logs.format)
+        except (OSError, ProaError) as error:
+            if before is None or plane.log is None:
+                raise
+            plane.log.event("error", "settings not taken by a worker", error=str(error))
+            return
+        self._tls = tls
         plane.apply_settings(message)
 
-    async def _serve(self) -> None:
-        for descriptor in self._listen_fds:
-            sock = socket.socket(fileno=descriptor)
-            listen = self._loop.create_unix_server if sock.family == socket.AF_UNIX else self._loop.create_server
-            server = await listen(self._connection, sock=sock, ssl=self._tls, backlog=4096)
-            self._servers.append(server)
-        if self._clients_fd is not None:
-            self._clients = socket.socket(fileno=self._clients_fd)
-            self._clients.setblocking(False)
-            self._loop.add_reader(self._clients.fileno(), self._handed)
+    def _begin(self) -> None:
+        """The first view of the fleet is there: take clients."""
+        if self._acceptor is not None or self._told_to_end.done():
+            return
+        self._acceptor = Acceptor(self._listeners, self._adopt)
+        if self._queue is not None:
+            self._loop.add_reader(self._queue.fileno(), self._fetch)
+        self._plane.sweep()
 
-    def _connection(self) -> ClientConnection:
-        return ClientConnection(self._plane)
+    def _end(self, accept_s: float) -> None:
+        if not self._told_to_end.done():
+            self._told_to_end.set_result(accept_s)
 
-    def _handed(self) -> None:
-        """The supervisor handed us accepted clients."""
-        assert self._clients is not None
-        for _ in range(_HANDED_AT_ONCE):
+    # clients
+
+    def _fetch(self) -> None:
+        """The supervisor handed us accepted clients; without more it closes the queue."""
+        queue = self._queue
+        assert queue is not None
+        while True:
             try:
-                data, descriptors, _, _ = socket.recv_fds(self._clients, 16, 16)
+                data, descriptors, _, _ = socket.recv_fds(queue, 1, _DESCRIPTORS_AT_ONCE)
             except BlockingIOError:
                 return
             if not data:
-                self._loop.remove_reader(self._clients.fileno())
+                self._loop.remove_reader(queue.fileno())
+                queue.close()
+                self._queue = None
                 return
             for descriptor in descriptors:
-                task = self._loop.create_task(self._adopt(socket.socket(fileno=descriptor)))
-                self._handing.add(task)
-                task.add_done_callback(self._handing.discard)
+                client = socket.socket(fileno=descriptor)
+                client.setblocking(False)
+                self._adopt(client)
 
-    async def _adopt(self, client: socket.socket) -> None:
-        client.setblocking(False)
+    def _adopt(self, client: socket.socket) -> bool:
+        task = self._loop.create_task(self._connect(client))
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
+        return True
+
+    async def _connect(self, client: socket.socket) -> None:
+        plane, tls = self._plane, self._tls
+        handshake_s = plane.settings.limits.head_timeout_s if tls else None
         try:
-            await self._loop.connect_accepted_socket(self._connection, client, ssl=self._tls)
-        except (OSError, ssl.SSLError):
-            client.close()  # gone, or no TLS, before it became a connection
+            await self._loop.connect_accepted_socket(
+                lambda: ClientConnection(plane),
+                client,
+                ssl=tls,
+                ssl_handshake_timeout=handshake_s,
+            )
+        except OSError:  # gone, or no TLS, before it became a connection
+            plane.row[Header.ACCEPTED] += 1
+            client.close()
 
-    async def _drain(self) -> None:
-        plane = self._plane
+    # the end
+
+    async def _drain(self, accept_s: float) -> None:
+        plane, loop = self._plane, self._loop
         plane.drain()
-        for server in self._servers:
-            server.close()
-        if self._clients is not None:
-            self._handed()
-            self._loop.remove_reader(self._clients.fileno())
-        until = self._loop.time() + plane.settings.limits.drain_timeout_s
-        while (plane.connections or self._handing) and self._loop.time() < until:
+        until = loop.time() + plane.settings.limits.drain_timeout_s
+        if self._acceptor is not None:
+            loop.call_later(self._acceptor.linger_s(accept_s), self._stop_listening)
+        while loop.time() < until and self._has_clients():
             await asyncio.sleep(_DRAIN_POLL_S)
         for connection in list(plane.connections):
             connection.transport.abort()
@@ -130,18 +176,31 @@ class Worker:
         if plane.log is not None:
             plane.log.flush()
 
+    def _stop_listening(self) -> None:
+        if self._acceptor is not None:
+            self._acceptor.close()
+        for listener in self._listeners:
+            listener.close()
+        self._listeners = []
 
-def load_certificates(context: ssl.SSLContext, tls: TlsSettings) -> None:
-    """Put certificate and key into a context, a live one too: the next handshake uses them.
+    def _has_clients(self) -> bool:
+        """Whether some are connected, or can still come."""
+        return bool(self._plane.connections or self._adopting or self._listeners or self._queue)
+
+
+def server_context(tls: TlsSettings) -> ssl.SSLContext:
+    """What connections use from now on; those that are open keep theirs.
 
     Raises:
-        OSError, ssl.SSLError: unreadable, or not a pair.
+        OSError: a file is unreadable, or certificate and key are no pair.
     """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(tls.cert_file, tls.key_file)
     if tls.client_ca_file is not None:
         context.load_verify_locations(tls.client_ca_file)
         context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def main(arguments: list[str]) -> int:
@@ -154,7 +213,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--clients-fd", type=int)
     parsed = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
-        signal.signal(number, signal.SIG_IGN)  # the terminal's group gets them too; the supervisor decides
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # the terminal's group gets them too; the supervisor decides
     gc.freeze()
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""One worker as the supervisor sees it: a process, its channel, its row."""
+"""One worker as its crew sees it: a process, its channel, its row, its queue of clients."""
 
 import asyncio
 import socket
@@ -8,19 +8,23 @@ from collections.abc import Sequence
 from proa.gateway.messages import Message, frame
 from proa.telemetry.rows import Header, SharedRows
 
+_CLIENT = b"c"
+
 
 class WorkerProcess:
-    """`handed` counts the clients given to it; `hand` is false when its queue is full."""
+    """`handed` counts the clients given to it.
+
+    Both ends of the queue of clients stay open here, so that those whom a worker
+    did not fetch before its end can be fetched back.
+    """
 
     def __init__(self, rows: SharedRows, row_index: int) -> None:
         self.row_index = row_index
         self.row = rows.rows[row_index]
         self.handed = 0
-        self.started_at = 0.0
-        self.leaving = False
         self._rows = rows
         self._writer: asyncio.StreamWriter | None = None
-        self._clients: socket.socket | None = None
+        self._queue: tuple[socket.socket, socket.socket] | None = None
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -29,29 +33,40 @@ class WorkerProcess:
 
     @property
     def generation(self) -> int:
+        """The settings that it works with; 0 before it takes clients."""
         return self.row[Header.GENERATION]
 
-    async def start(self, listeners: Sequence[socket.socket], *, takes_clients: bool, now: float) -> None:
-        """Spawn it with the listening sockets, or with a queue for accepted clients."""
+    async def start(self, listeners: Sequence[socket.socket], *, is_handed_clients: bool) -> None:
+        """Spawn it, in a session of its own: Ctrl-C is for the supervisor alone.
+
+        Raises:
+            OSError: no process, descriptor or memory is left.
+        """
         ours, theirs = socket.socketpair()
-        descriptors = [theirs.fileno(), self._rows.descriptor]
-        arguments = [f"--channel-fd={theirs.fileno()}", f"--rows-fd={self._rows.descriptor}", f"--row={self.row_index}"]
-        queue: socket.socket | None = None
-        if takes_clients:
-            self._clients, queue = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._clients.setblocking(False)
-            descriptors.append(queue.fileno())
-            arguments.append(f"--clients-fd={queue.fileno()}")
-        for listener in listeners:
-            descriptors.append(listener.fileno())
-            arguments.append(f"--listen-fd={listener.fileno()}")
-        command = [sys.executable, "-m", "proa.gateway.worker", *arguments]
-        self._process = await asyncio.create_subprocess_exec(*command, pass_fds=descriptors, stdin=asyncio.subprocess.DEVNULL)
-        theirs.close()
-        if queue is not None:
-            queue.close()
-        self.started_at = now
-        _, self._writer = await asyncio.open_connection(sock=ours)
+        inherited = {"--channel-fd": theirs.fileno(), "--rows-fd": self._rows.descriptor}
+        if is_handed_clients:
+            self._queue = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            for end in self._queue:
+                end.setblocking(False)
+            inherited["--clients-fd"] = self._queue[1].fileno()
+        arguments = [f"{name}={descriptor}" for name, descriptor in inherited.items()]
+        arguments += [f"--listen-fd={listener.fileno()}" for listener in listeners]
+        command = [sys.executable, "-m", "proa.gateway.worker", f"--row={self.row_index}"]
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                *arguments,
+                pass_fds=[*inherited.values(), *(listener.fileno() for listener in listeners)],
+                stdin=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            _, self._writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            self._close_queue()
+            raise
+        finally:
+            theirs.close()
 
     def tell(self, message: Message) -> None:
         """Send a message; a worker that has ended is noticed by `ended`."""
@@ -61,17 +76,25 @@ class WorkerProcess:
     def load(self) -> tuple[int, int]:
         """Open exchanges and connections, those on their way included."""
         on_the_way = self.handed - self.row[Header.ACCEPTED]
-        return self.row[Header.OPEN_EXCHANGES] + on_the_way, self.row[Header.CONNECTIONS] + on_the_way
+        return (
+            self.row[Header.OPEN_EXCHANGES] + on_the_way,
+            self.row[Header.CONNECTIONS] + on_the_way,
+        )
 
     def hand(self, client: socket.socket) -> bool:
-        """Pass an accepted client on."""
-        assert self._clients is not None
+        """Pass an accepted client on; false when the worker's queue is full."""
+        assert self._queue is not None
         try:
-            socket.send_fds(self._clients, [b"c"], [client.fileno()])
+            socket.send_fds(self._queue[0], [_CLIENT], [client.fileno()])
         except OSError:
             return False
         self.handed += 1
         return True
+
+    def hand_no_more(self) -> None:
+        """The worker sees the end of its queue once it has fetched all clients."""
+        if self._queue is not None:
+            self._queue[0].close()
 
     async def ended(self) -> int:
         """Wait for the process to end; its exit status."""
@@ -79,10 +102,28 @@ class WorkerProcess:
         status = await self._process.wait()
         if self._writer is not None:
             self._writer.close()
-        if self._clients is not None:
-            self._clients.close()
         return status
+
+    def unfetched(self) -> list[socket.socket]:
+        """The clients that the ended worker left in its queue; closes the queue."""
+        clients: list[socket.socket] = []
+        while self._queue is not None:
+            try:
+                _, descriptors, _, _ = socket.recv_fds(self._queue[1], len(_CLIENT), 1)
+            except BlockingIOError:
+                break
+            if not descriptors:
+                break
+            clients += [socket.socket(fileno=descriptor) for descriptor in descriptors]
+        self._close_queue()
+        for client in clients:
+            client.setblocking(False)
+        return clients
 
     def kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
+
+    def _close_queue(self) -> None:
+        for end in self._queue or ():
+            end.close()

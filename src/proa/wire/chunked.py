@@ -5,11 +5,18 @@ pipelined bytes that follow must not be lost. This one is strict (RFC 9112 secti
 CRLF only, at most 16 hexadecimal digits, extensions and trailers bounded and dropped.
 """
 
+import re
+
 from proa.wire.refusal import ProtocolRefusal
 
 _LINE_MAX = 4096
 _TRAILERS_MAX = 16_384
 _HEX = frozenset(b"0123456789abcdefABCDEF")
+_NAME = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_ONE = _NAME + rb"(?:=(?:" + _NAME + rb'|"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?'
+_EXTENSION = re.compile(_ONE + rb"(?:;" + _ONE + rb")*")  # what follows the first semicolon
+
+_FIELD = re.compile(_NAME + rb":[\t -~\x80-\xff]*")
 
 
 class ChunkedDecoder:
@@ -55,7 +62,10 @@ class ChunkedDecoder:
         return pieces
 
     def _hold(self, tail: bytes) -> None:
-        if len(tail) > (1 if self._state == _DATA_END else _LINE_MAX):
+        if self._state == _TRAILER:
+            if self._trailer_bytes + len(tail) > _TRAILERS_MAX:
+                raise ProtocolRefusal(431, f"trailers larger than {_TRAILERS_MAX} bytes")
+        elif len(tail) > (1 if self._state == _DATA_END else _LINE_MAX):
             raise ProtocolRefusal(400, "malformed chunked body: line too long or CRLF missing")
         if b"\n" in tail:
             raise ProtocolRefusal(400, "malformed chunked body: bare LF")
@@ -73,7 +83,7 @@ class ChunkedDecoder:
             self._trailer_bytes += len(line) + 2
             if self._trailer_bytes > _TRAILERS_MAX:
                 raise ProtocolRefusal(431, f"trailers larger than {_TRAILERS_MAX} bytes")
-            if b"\n" in line or b"\r" in line or (line and b":" not in line):
+            if line and not _FIELD.fullmatch(line):
                 raise ProtocolRefusal(400, "malformed trailer")
             self.complete = not line
 
@@ -82,10 +92,9 @@ _SIZE, _DATA, _DATA_END, _TRAILER = range(4)
 
 
 def _chunk_size(line: bytes) -> int:
-    digits, _, extension = line.partition(b";")
-    digits = digits.rstrip(b" \t") if extension else digits
+    digits, mark, extension = line.partition(b";")
     if not digits or len(digits) > 16 or not _HEX.issuperset(digits):
         raise ProtocolRefusal(400, "malformed chunk size")
-    if b"\n" in extension or b"\r" in extension or len(line) > _LINE_MAX:
+    if mark and (len(line) > _LINE_MAX or not _EXTENSION.fullmatch(extension)):
         raise ProtocolRefusal(400, "malformed chunk extension")
     return int(digits, 16)

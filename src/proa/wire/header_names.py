@@ -21,7 +21,9 @@ REQUEST_READ = frozenset(
      b"x-forwarded-proto", b"x-forwarded-host", b"via")
 )  # fmt: skip
 REQUEST_DROP = HOP_BY_HOP | {b"accept-encoding", b"forwarded", b"http2-settings"}
-RESPONSE_READ = frozenset((b"content-length", b"content-type", b"transfer-encoding", b"connection", b"retry-after"))
+RESPONSE_READ = frozenset(
+    (b"content-length", b"content-type", b"transfer-encoding", b"connection", b"retry-after")
+)
 RESPONSE_DROP = HOP_BY_HOP | {b"x-request-id", b"x-proa-engine", b"x-proa-decision"}
 _RESPONSE_DROP_PREFIX = b"access-control-"
 
@@ -29,7 +31,9 @@ _RESPONSE_DROP_PREFIX = b"access-control-"
 class HeaderTable:
     """Maps raw header names to (action, lower-case name); one table per direction."""
 
-    def __init__(self, read: frozenset[bytes], drop: frozenset[bytes], drop_prefix: bytes | None = None) -> None:
+    def __init__(
+        self, read: frozenset[bytes], drop: frozenset[bytes], drop_prefix: bytes | None = None
+    ) -> None:
         self._read = read
         self._drop = drop
         self._drop_prefix = drop_prefix

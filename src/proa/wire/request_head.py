@@ -6,8 +6,11 @@ requests stay where they are.
 
 Refused here and accepted by llhttp 9: no Host or two, Transfer-Encoding in HTTP/1.0,
 codings other than chunked, HTTP/0.9, methods that nobody here serves, unknown
-expectations, encoded bodies. Source: RFC 9110, RFC 9112.
+expectations, encoded bodies, a malformed Host, other request lines than
+`METHOD TARGET HTTP/1.x`. Source: RFC 9110, RFC 9112.
 """
+
+import re
 
 import httptools
 
@@ -17,8 +20,12 @@ from proa.wire.surface import Surface, surface_of
 
 METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"))
 _TOKEN = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_HOST = _TOKEN - frozenset(b"#^`|") | frozenset(b"()[]:;=")
+_OTHER_VERSION = re.compile(rb"[!-~]+ [!-~]+ HTTP/(?!1\.[01])[0-9]\.[0-9]")
 _HARMLESS_CONNECTION = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"http2-settings"))
-_SINGLE = frozenset((b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id"))
+_SINGLE = frozenset(
+    (b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id")
+)
 
 _table_get = REQUEST_HEADERS.get
 _table_learn = REQUEST_HEADERS.learn
@@ -71,6 +78,7 @@ class RequestHead:
 
     def _read(self, lower: bytes, value: bytes) -> None:
         fields = self.fields
+        value = value.rstrip(b" \t")
         if lower not in fields:
             fields[lower] = value
         elif lower in _SINGLE:
@@ -137,8 +145,11 @@ def parse_request_head(data: bytes) -> RequestHead:
     elif version == "1.0":
         head.minor = 0
     else:
-        raise ProtocolRefusal(400 if version == "0.9" else 505, f"HTTP/{version} is not spoken here; send HTTP/1.1")
-    head.keep_alive = parser.should_keep_alive()
+        raise ProtocolRefusal(
+            400 if version == "0.9" else 505, f"HTTP/{version} is not spoken here; send HTTP/1.1"
+        )
+    if not data.startswith(b"%b %b HTTP/1." % (head.method, head.target)):
+        raise ProtocolRefusal(400, "malformed request line")
     _check(head)
     head.path_text = head.path.decode("latin-1")
     head.surface = surface_of(head.path)
@@ -169,6 +180,8 @@ def _translated(error: httptools.HttpParserError, data: bytes) -> ProtocolRefusa
             return ProtocolRefusal(501, f"method {method.decode()} is not implemented")
     if data.startswith(b"PRI * HTTP/2"):
         return ProtocolRefusal(505, "HTTP/2 is not spoken here; put nginx or Envoy in front")
+    if _OTHER_VERSION.fullmatch(data.partition(b"\r\n")[0]):
+        return ProtocolRefusal(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
     return ProtocolRefusal(400, f"malformed request head: {error.args[0] if error.args else error}")
 
 
@@ -179,7 +192,7 @@ def _without_upgrade(data: bytes, seen: RequestHead) -> RequestHead:
     if b"websocket" in seen.fields.get(b"upgrade", b"").lower():
         raise ProtocolRefusal(501, "WebSocket is not served here; stream with server-sent events")
     lines = data.split(b"\r\n")
-    kept = [line for line in lines if not line[:8].lower() == b"upgrade:"]
+    kept = [line for line in lines if line[:8].lower() != b"upgrade:"]
     if len(kept) == len(lines):
         raise ProtocolRefusal(400, "malformed Upgrade header")
     return parse_request_head(b"\r\n".join(kept))
@@ -191,11 +204,15 @@ def _check(head: RequestHead) -> None:
         raise ProtocolRefusal(405, f"method {head.method.decode('latin-1')} is not served here")
     if b"host" not in fields and head.minor == 1:
         raise ProtocolRefusal(400, "an HTTP/1.1 request needs a Host header")
+    if b"#" in head.target:
+        raise ProtocolRefusal(400, "a request target has no fragment")
     if head.target.startswith(b"/"):
         head.path, mark, query = head.target.partition(b"?")
         head.query = mark + query
     else:
         _other_target(head)
+    if not _HOST.issuperset(fields.get(b"host", b"")):
+        raise ProtocolRefusal(400, "malformed Host header")
     _check_framing(head)
     head.expects_continue = False
     if b"expect" in fields:
@@ -205,11 +222,24 @@ def _check(head: RequestHead) -> None:
     encoding = fields.get(b"content-encoding")
     if encoding is not None and encoding.strip().lower() not in (b"", b"identity"):
         raise ProtocolRefusal(415, "send the body without Content-Encoding")
-    connection = fields.get(b"connection")
-    if connection is not None:
-        named = [t for t in connection_tokens(connection) if t not in _HARMLESS_CONNECTION]
-        if named:
-            head.lines = without_named(head.lines, named)
+    _check_connection(head)
+
+
+def _check_connection(head: RequestHead) -> None:
+    """Persistence (RFC 9112 section 9.3) and the fields that end here.
+
+    llhttp's own word on persistence is lost with the end of a message, which for a
+    request without a body is the end of its head.
+    """
+    connection = head.fields.get(b"connection")
+    if connection is None:
+        head.keep_alive = head.minor == 1
+        return
+    tokens = connection_tokens(connection)
+    head.keep_alive = b"close" not in tokens and (head.minor == 1 or b"keep-alive" in tokens)
+    named = [token for token in tokens if token not in _HARMLESS_CONNECTION]
+    if named:
+        head.lines = without_named(head.lines, named)
 
 
 def _check_framing(head: RequestHead) -> None:
@@ -246,5 +276,3 @@ def _other_target(head: RequestHead) -> None:
     head.target = remainder if remainder.startswith(b"/") else b"/" + remainder
     head.path, mark, query = head.target.partition(b"?")
     head.query = mark + query
-
-

@@ -65,8 +65,13 @@ class ResponseParser:
                 self.overrun = True
                 return
             raise ResponseError(f"malformed answer: {error}") from None
-        if not self.head_complete and self._fed > HEAD_MAX_BYTES:
+        if self._fed > HEAD_MAX_BYTES:
+            self._check_head_size()
+
+    def _check_head_size(self) -> None:
+        if not self.head_complete or sum(map(len, self.lines)) > HEAD_MAX_BYTES:
             raise ResponseError(f"answer head above {HEAD_MAX_BYTES} bytes")
+        self._fed = 0
 
     def end_of_connection(self) -> bool:
         """Whether the response was whole when its connection ended."""
@@ -91,7 +96,8 @@ class ResponseParser:
         if action == FORWARD:
             self.lines.append(name + b": " + value + b"\r\n")
         elif action != DROP:
-            self.fields[lower] = value
+            earlier = self.fields.get(lower) if lower == b"connection" else None
+            self.fields[lower] = value if earlier is None else earlier + b", " + value
 
     def on_headers_complete(self) -> None:
         if self.head_complete:
@@ -109,7 +115,9 @@ class ResponseParser:
             self.complete = True
 
     def on_body(self, piece: bytes) -> None:
-        if not self.complete:
+        if self.complete:
+            self.overrun = True
+        else:
             self.pieces.append(piece)
 
     def on_message_complete(self) -> None:

@@ -40,7 +40,8 @@ _FINISHED = (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "')
 _OPENAI = Surface(Api.OPENAI)
 _OPENAI_STREAM = Surface(Api.OPENAI, end_marks=_FINISHED)
 _RESPONSES = Surface(
-    Api.RESPONSES, end_marks=(b"response.completed", b"response.incomplete", b"response.failed", b"[DONE]")
+    Api.RESPONSES,
+    end_marks=(b"response.completed", b"response.incomplete", b"response.failed", b"[DONE]"),
 )
 _ANTHROPIC = Surface(Api.ANTHROPIC, end_marks=(b"message_stop",))
 _AUDIO = Surface(Api.OPENAI, ModelPlace.MULTIPART)
