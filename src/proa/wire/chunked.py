@@ -15,7 +15,6 @@ _HEX = frozenset(b"0123456789abcdefABCDEF")
 _NAME = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _ONE = _NAME + rb"(?:=(?:" + _NAME + rb'|"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?'
 _EXTENSION = re.compile(_ONE + rb"(?:;" + _ONE + rb")*")  # what follows the first semicolon
-
 _FIELD = re.compile(_NAME + rb":[\t -~\x80-\xff]*")
 
 

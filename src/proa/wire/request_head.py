@@ -27,6 +27,7 @@ _SINGLE = frozenset(
     (b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id")
 )
 
+_LENGTH_LINE = b"\r\ncontent-length: "
 _table_get = REQUEST_HEADERS.get
 _table_learn = REQUEST_HEADERS.learn
 
@@ -98,7 +99,7 @@ class HeadMemo:
     __slots__ = ("_after", "_before", "_head")
 
     def __init__(self) -> None:
-        self._before = b""
+        self._before = b"\0"  # which no head begins with
         self._after = b""
         self._head: RequestHead | None = None
 
@@ -108,20 +109,23 @@ class HeadMemo:
         Raises:
             ProtocolRefusal: as `parse_request_head`.
         """
-        at = data.find(b"\r\ncontent-length: ")
-        if at < 0:
-            at = data.find(b"\r\nContent-Length: ")
-        end = data.find(b"\r", at + 18)
-        digits = data[at + 18 : end]
-        if at < 0 or not digits.isdigit() or len(digits) > 15:
-            head = parse_request_head(data)
-            return head, head.content_length
-        before, after = data[:at], data[end:]
-        if before != self._before or after != self._after:
-            self._head = parse_request_head(data)
-            self._before, self._after = before, after
-        assert self._head is not None
-        return self._head, int(digits)
+        before, after = self._before, self._after
+        if data.startswith(before) and data.endswith(after):
+            digits = data[len(before) : len(data) - len(after)]
+            if digits.isdigit() and len(digits) < 16 and self._head is not None:
+                return self._head, int(digits)
+        head = parse_request_head(data)
+        self._remember(data, head)
+        return head, head.content_length
+
+    def _remember(self, data: bytes, head: RequestHead) -> None:
+        """Keep a head whose length stands alone on a line of its own."""
+        lower = data.lower()
+        at = lower.find(_LENGTH_LINE)
+        end = data.find(b"\r", at + len(_LENGTH_LINE))
+        if at >= 0 and data[at + len(_LENGTH_LINE) : end].isdigit():
+            self._before, self._after = data[: at + len(_LENGTH_LINE)], data[end:]
+            self._head = head
 
 
 def parse_request_head(data: bytes) -> RequestHead:
