@@ -1,4 +1,4 @@
-"""The demo's measurements: a closed loop of users, and requests taken in turn."""
+"""The demo's measurements: a closed loop of users, and pairs of direct and relayed requests."""
 
 import asyncio
 import contextlib
@@ -115,10 +115,18 @@ class AddedLatency(msgspec.Struct, frozen=True):
     pairs: int
 
 
-async def pair_in_turn(direct: Target, gateway: Target, question: Question) -> list[Answer]:
-    """The same streamed question twice: direct, then through the gateway."""
+async def pair_at_once(
+    direct: Target, gateway: Target, asked_direct: Question, asked_gateway: Question
+) -> tuple[Answer, Answer]:
+    """Two streams of exactly `max_tokens` at the same moment: direct, and through the gateway.
+
+    They should reach different engines; each is compared with its own engine's time,
+    and both see the same machine.
+    """
     extra = {"ignore_eos": True, "timings_per_token": True, "temperature": 0.0}
-    return [await target.ask(question, extra=extra) for target in (direct, gateway)]
+    return await asyncio.gather(
+        direct.ask(asked_direct, extra=extra), gateway.ask(asked_gateway, extra=extra)
+    )
 
 
 def added_latency(pairs: Iterable[Sequence[Answer]], lengths: Sequence[int]) -> list[AddedLatency]:

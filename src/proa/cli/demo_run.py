@@ -10,7 +10,7 @@ import msgspec
 
 from proa.cli.demo_client import Answer, Target
 from proa.cli.demo_fleet import DemoFleet
-from proa.cli.demo_load import Phase, added_latency, closed_loop, pair_in_turn
+from proa.cli.demo_load import Phase, added_latency, closed_loop, pair_at_once
 from proa.cli.demo_report import LENGTHS
 from proa.cli.demo_result import DemoResult
 from proa.cli.demo_settings import DemoSettings
@@ -83,20 +83,32 @@ class _Load(msgspec.Struct, frozen=True):
 
 async def _pairs(
     targets: DemoTargets, question: Question, settings: DemoSettings
-) -> list[list[Answer]]:
-    """Pairs on main, each direct and through the gateway; a long question is routed there."""
-    for target in (targets.main, targets.gateway):
-        await target.ask(msgspec.structs.replace(question, max_tokens=1))
-    short, long = (msgspec.structs.replace(question, max_tokens=n) for n in LENGTHS)
-    pairs: list[list[Answer]] = []
+) -> list[tuple[Answer, Answer]]:
+    """Pairs that change sides each time: direct to one engine, through the gateway to the other.
+
+    The gateway sends a report to main and the same words as FAQ to aux.
+    """
+    as_kind = {"main": question, "aux": msgspec.structs.replace(question, kind="faq")}
+    sides = itertools.cycle(((targets.main, targets.aux), (targets.aux, targets.main)))
+    pairs: list[tuple[Answer, Answer]] = []
     began_s = time.perf_counter()
-    while len(pairs) < settings.most_pairs:
-        over = time.perf_counter() - began_s >= settings.latency_s
-        if over and len(pairs) >= settings.least_pairs:
-            break
-        asked = short if pairs else long
-        pair = await pair_in_turn(targets.main, targets.gateway, asked)
-        if pair[1].engine != targets.main.name and not pair[1].error:
-            pair[1].error = f"the gateway asked {pair[1].engine} and not {targets.main.name}"
+    for (direct, other), tokens in zip(sides, _lengths(settings.most_pairs), strict=False):
+        asked_direct, asked_gateway = (
+            msgspec.structs.replace(as_kind[target.name], max_tokens=tokens)
+            for target in (direct, other)
+        )
+        pair = await pair_at_once(direct, targets.gateway, asked_direct, asked_gateway)
+        relayed = pair[1]
+        if relayed.engine != other.name and not relayed.error:
+            relayed.error = f"the gateway asked {relayed.engine} and not {other.name}"
         pairs.append(pair)
-    return pairs
+        over = time.perf_counter() - began_s >= settings.latency_s
+        if over and len(pairs) > settings.least_pairs:
+            break
+    return pairs[1:]
+
+
+def _lengths(most_pairs: int) -> list[int]:
+    """One token to open connections and read the prompt, then a long answer in every four."""
+    short, long = LENGTHS
+    return [1, *(long if number % 4 == 0 else short for number in range(most_pairs))]

@@ -10,9 +10,8 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Each load runs for `warm_up_s`, which fills the engines' prompt caches, and is then
     counted for `alone_s` or `together_s`, and longer until `least_tokens` came; the
-    last answers through the gateway have `drain_s`, the others are cancelled. The
-    first pair for the latency is as long as the longest answer asked about; shorter
-    ones follow until `latency_s` are over, `least_pairs` at least.
+    last answers through the gateway have `drain_s`, the others are cancelled. Pairs for
+    the latency are taken until `latency_s` are over, `least_pairs` at least.
     """
 
     gguf: Path
@@ -23,8 +22,8 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
     least_tokens: int = 80
     warm_up_s: float = 0.5
     alone_s: float = 1.6
-    together_s: float = 3.0
+    together_s: float = 2.8
     drain_s: float = 4.0
-    latency_s: float = 5.0
-    least_pairs: int = 1
+    latency_s: float = 4.5
+    least_pairs: int = 2
     most_pairs: int = 9
