@@ -207,6 +207,8 @@ def _pass(attempt: Attempt, parser: ResponseParser) -> None:
         pieces.clear()
         attempt._tail = data if len(data) >= 4096 else attempt._tail[-4096:] + data
         exchange.answer.body(data, last=parser.complete)
+    elif parser.complete:
+        exchange.answer.body(b"", last=True)
     if parser.complete:
         status = parser.status
         outcome = Outcome.OK if status < 400 else Outcome.CLIENT_FAULT
