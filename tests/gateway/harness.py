@@ -165,10 +165,12 @@ class Gateway:
 
     def header(self, cell: int) -> int:
         """A `Header` cell of the worker's row."""
+        self.plane.flush_counters()
         return self.row[cell]
 
     def engine(self, name: str, cell: int) -> int:
         """An `Engine` cell of the worker's row."""
+        self.plane.flush_counters()
         return self.row[engine_base(self._slots[name]) + cell]
 
     def key(self, name: str, cell: int) -> int:

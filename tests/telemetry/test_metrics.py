@@ -10,10 +10,12 @@ from proa.domain.outcome import Outcome
 from proa.telemetry.metrics import prometheus_text
 from proa.telemetry.process import GatewayView, ProcessView, ReloadView, WorkerView
 from proa.telemetry.rows import (
+    ENGINE_CELLS,
     Engine,
     Header,
     Key,
     SharedRows,
+    Tally,
     engine_base,
     key_base,
     observe_duration,
@@ -79,9 +81,12 @@ def test_counters_are_the_sum_of_all_workers(rows: SharedRows) -> None:
 
 
 def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
+    first, second = (Tally(rows.rows[i], engine_base(0), ENGINE_CELLS) for i in (1, 2))
     for microseconds in (5_000, 10_000, 10_001, 99_000_000):
-        observe_ttft(rows.rows[1], engine_base(0), microseconds)
-    observe_duration(rows.rows[2], engine_base(0), 250_000)
+        observe_ttft(first.counts, microseconds)
+    observe_duration(second.counts, 250_000)
+    first.flush()
+    second.flush()
     page = samples(view(rows))
     name = "proa_time_to_first_token_seconds"
     assert value(page, f"{name}_bucket", engine="main", le="0.01") == 2

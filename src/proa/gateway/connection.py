@@ -97,7 +97,7 @@ class ClientConnection(asyncio.Protocol):
                 self._pending = b""
             self._requests(data)
         elif self._body is not None:
-            self._more_body(data)
+            self._requests(self._more_body(data))
         else:
             self._pipelined(data)
 
@@ -151,8 +151,7 @@ class ClientConnection(asyncio.Protocol):
         if whole:
             exchange.run(data[end : end + length])
             return data[end + length :]
-        self._start_body(head, length, data[end:])
-        return b""
+        return self._start_body(head, length, data[end:])
 
     def _partial_head(self, data: bytes) -> None:
         """A head that is not whole yet; garbage is refused at once, at a cost linear in its size."""
@@ -183,29 +182,30 @@ class ClientConnection(asyncio.Protocol):
 
     def _refuse(self, refusal: ProtocolRefusal) -> None:
         """Answer what can't become a request, and close."""
-        self.plane.row[Header.REFUSED_PROTOCOL] += 1
+        self.plane.counts[Header.REFUSED_PROTOCOL] += 1
         self.plane.refuse_connection(self, refusal.status, str(refusal))
         self.linger()
 
     # bodies
 
-    def _start_body(self, head: RequestHead, length: int, data: bytes) -> None:
+    def _start_body(self, head: RequestHead, length: int, data: bytes) -> bytes:
         self._body = RequestBody(length, self.plane, chunked=head.chunked)
         if head.expects_continue and not data:
             self.write(CONTINUE)
         self.deadline = _FOREVER  # the sweep watches the rate
-        self._more_body(data)
+        return self._more_body(data)
 
-    def _more_body(self, data: bytes) -> None:
+    def _more_body(self, data: bytes) -> bytes:
+        """Take a read; returns what follows the body if its exchange is over already."""
         body, exchange = self._body, self.exchange
         assert body is not None
         assert exchange is not None
         try:
             rest = body.feed(data)
         except ProtocolRefusal as refusal:
-            self.plane.row[Header.REFUSED_PROTOCOL] += 1
+            self.plane.counts[Header.REFUSED_PROTOCOL] += 1
             exchange.refuse(refusal.status, str(refusal))
-            return
+            return b""
         if body.size > exchange.limits.max_body_bytes:
             exchange.too_large()
         elif rest is not None:
@@ -213,14 +213,14 @@ class ClientConnection(asyncio.Protocol):
             self._resume_reading()
             exchange.body_source = body
             exchange.run(body.joined())
-            if rest and not self.closing:
-                if self.exchange is exchange:
-                    self._pipelined(rest)
-                else:
-                    self._requests(rest)
+            if self.exchange is not exchange:
+                return rest
+            if rest:
+                self._pipelined(rest)
         elif self.plane.over_body_budget():
             body.waits_since = body.waits_since or self.plane.now
             self._pause_reading()
+        return b""
 
     def _drop_body(self) -> None:
         if self._body is not None:

@@ -2,8 +2,8 @@
 
 Another address or another number of workers makes a new crew; the old one finishes
 what it has. A single worker accepts by itself. For several the crew accepts, and gives
-each client to the worker with the fewest open exchanges: with SO_REUSEPORT few
-long-lived connections would spread badly.
+each client to the worker with the least to do: with SO_REUSEPORT few long-lived
+connections would spread badly.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_answer import ClientAnswer
 from proa.gateway.doorkeeper import Verdict
-from proa.gateway.keys import KeyPlace
+from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.routing.decision import Refusal, RouteMatch
@@ -57,7 +57,7 @@ class Exchange:
     asked: Asked | None = None
     attempt: Attempt | None = None
     _decision = b""
-    _key: KeyPlace | None = None
+    _key: KeyEntry | None = None
     _local = False
     _match: RouteMatch | None = None
     _next_beat_s = 0.0
@@ -79,9 +79,9 @@ class Exchange:
         self.surface = head.surface
         self.answer = ClientAnswer(self)
         self._dispatcher = plane.dispatcher
-        row = plane.row
-        row[Header.OPEN_EXCHANGES] += 1
-        row[Header.REQUESTS] += 1
+        plane.counts[Header.REQUESTS] += 1
+        plane.open_exchanges += 1
+        plane.row[Header.OPEN_EXCHANGES] = plane.open_exchanges
 
     # admit
 
@@ -97,9 +97,10 @@ class Exchange:
             return False
         entry = verdict.key
         if entry is not None:
-            self._key = entry.enter(plane)
-            if self._key is None:
-                plane.row[Header.REFUSED_KEY_CAP] += 1
+            if entry.enter(plane):
+                self._key = entry
+            else:
+                plane.counts[Header.REFUSED_KEY_CAP] += 1
                 cap = entry.max_concurrent_requests
                 self.refuse(
                     429, f"this key may have {cap} requests open at one time", retry_after_s=1
@@ -113,7 +114,7 @@ class Exchange:
 
     def _turned_away(self, verdict: Verdict) -> None:
         if verdict.status == 401:
-            self.plane.row[Header.REFUSED_AUTH] += 1
+            self.plane.counts[Header.REFUSED_AUTH] += 1
         if verdict.status == 204:
             self.answer.begin(204, [verdict.headers], None, 0, b"")
             self.answer.body(b"", last=True)
@@ -123,7 +124,7 @@ class Exchange:
 
     def too_large(self) -> None:
         """The body is, or grew, above the limit."""
-        self.plane.row[Header.REFUSED_LIMIT] += 1
+        self.plane.counts[Header.REFUSED_LIMIT] += 1
         self.refuse(413, f"the body is above limits.max_body_bytes = {self.limits.max_body_bytes}")
 
     # run
@@ -182,7 +183,7 @@ class Exchange:
         self.attempt.start()
 
     def _refused(self, refusal: Refusal) -> None:
-        self.plane.row[Header.REFUSED_NO_ENGINE] += 1
+        self.plane.counts[Header.REFUSED_NO_ENGINE] += 1
         self.refuse(
             refusal.status, refusal.message, refusal.code, retry_after_s=refusal.retry_after_s
         )
@@ -247,7 +248,7 @@ class Exchange:
         if self.moved and attempt is not None:
             self.moved = False
             attempt.link.moved_at = now
-            attempt.link.row[attempt.link.base + Engine.RECEIVED] += 1
+            attempt.link.counts[Engine.RECEIVED] += 1
             if self.committed:
                 self.expect_within(
                     self.limits.stall_timeout_s
@@ -299,7 +300,7 @@ class Exchange:
     def first_content(self, attempt: Attempt, parser: ResponseParser) -> None:
         """Generated content arrived: time to first token, and the status is committed."""
         self.ttft_s = self.plane.clock() - self.started_s
-        observe_ttft(attempt.link.row, attempt.link.base, int(self.ttft_s * 1e6))
+        observe_ttft(attempt.link.counts, int(self.ttft_s * 1e6))
         if not self.committed:
             self.send_head(attempt, parser)
 
@@ -361,18 +362,18 @@ class Exchange:
             if self._retries or not self.plane.retry_budget.withdraw():
                 return False
             self._retries += 1
-        attempt.link.row[attempt.link.base + Engine.RETRIES] += 1
+        attempt.link.counts[Engine.RETRIES] += 1
         return True
 
     def stream_failed(self, attempt: Attempt, outcome: Outcome) -> None:
         """The engine itself said in band that the stream broke; its event has gone out."""
-        attempt.link.row[attempt.link.base + Engine.BROKEN_STREAMS] += 1
+        attempt.link.counts[Engine.BROKEN_STREAMS] += 1
         self.answer.cut()
         self.finish(outcome, self.answer.status)
 
     def stream_broke(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
         """The answer broke after its status was sent: an error event where there is room for one."""
-        attempt.link.row[attempt.link.base + Engine.BROKEN_STREAMS] += 1
+        attempt.link.counts[Engine.BROKEN_STREAMS] += 1
         relay = attempt.relay
         if relay is not None or self.answer.is_events:
             ndjson = relay is not None and relay.ndjson
@@ -400,7 +401,7 @@ class Exchange:
 
     def reply(self, status: int, body: bytes, content_type: bytes = b"application/json") -> None:
         """Answer from what the gateway knows itself."""
-        self.plane.row[Header.ANSWERED_LOCALLY] += 1
+        self.plane.counts[Header.ANSWERED_LOCALLY] += 1
         self.answer.whole(status, [], content_type, body, b"")
         self.finish(Outcome.OK, status)
 
@@ -418,18 +419,18 @@ class Exchange:
             return
         self.is_over = True
         plane, attempt = self.plane, self.attempt
-        plane.row[Header.OPEN_EXCHANGES] -= 1
+        plane.open_exchanges -= 1
+        plane.row[Header.OPEN_EXCHANGES] = plane.open_exchanges
         if self._key is not None:
-            self._key.leave()
+            self._key.leave(plane)
         if self.body_source is not None:
             self.body_source.release()
         duration_s = plane.clock() - self.started_s
         if attempt is not None:
             link, usage = attempt.link, attempt.usage
-            row, base = link.row, link.base
-            observe_duration(row, base, int(duration_s * 1e6))
+            observe_duration(link.counts, int(duration_s * 1e6))
             if usage.prompt_tokens is not None:
-                row[base + Engine.PROMPT_TOKENS] += usage.prompt_tokens
+                link.counts[Engine.PROMPT_TOKENS] += usage.prompt_tokens
                 if (
                     self.asked is not None
                     and self.asked.features is not None
@@ -437,7 +438,7 @@ class Exchange:
                 ):
                     plane.tokens.learn(self.asked, usage.prompt_tokens)
             if usage.completion_tokens is not None:
-                row[base + Engine.COMPLETION_TOKENS] += usage.completion_tokens
+                link.counts[Engine.COMPLETION_TOKENS] += usage.completion_tokens
         if plane.log is not None:
             plane.log_exchange(self, outcome, status, duration_s)
         self.answer.detach()
@@ -454,4 +455,4 @@ class Exchange:
 
     @property
     def key_name(self) -> str:
-        return self._key.name if self._key else ""
+        return self._key.spec.name if self._key else ""

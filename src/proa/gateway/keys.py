@@ -11,21 +11,6 @@ if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
 
 
-class KeyPlace:
-    """One open request of a key; `leave` is called once, in the exchange's only end."""
-
-    __slots__ = ("_cell", "_row", "name")
-
-    def __init__(self, row: memoryview, cell: int, name: str) -> None:
-        self._row = row
-        self._cell = cell
-        self.name = name
-        row[cell] += 1
-
-    def leave(self) -> None:
-        self._row[self._cell] -= 1
-
-
 class KeyEntry:
     """A configured key with its cells in the shared rows."""
 
@@ -34,13 +19,19 @@ class KeyEntry:
         self.max_concurrent_requests = spec.max_concurrent_requests
         self._base = key_base(slot)
 
-    def enter(self, plane: "DataPlane") -> KeyPlace | None:
-        """A place under the key's cap, over all workers; None when it is used up."""
+    def enter(self, plane: "DataPlane") -> bool:
+        """Take a place under the key's cap, over all workers; false when it is used up."""
         cap = self.max_concurrent_requests
         if cap and plane.rows.in_flight(self._base) >= cap:
-            return None
-        plane.row[self._base + Key.REQUESTS] += 1
-        return KeyPlace(plane.row, self._base + Key.IN_FLIGHT, self.spec.name)
+            return False
+        row = plane.row
+        row[self._base + Key.IN_FLIGHT] += 1
+        row[self._base + Key.REQUESTS] += 1
+        return True
+
+    def leave(self, plane: "DataPlane") -> None:
+        """Give the place back; called once, in the exchange's only end."""
+        plane.row[self._base + Key.IN_FLIGHT] -= 1
 
 
 class KeyRing:

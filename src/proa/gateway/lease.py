@@ -13,7 +13,8 @@ class Lease:
     def __init__(self, link: EngineLink, now_s: float) -> None:
         self._link = link
         self.open = True
-        link.row[link.base + Engine.IN_FLIGHT] += 1
+        link.in_flight += 1
+        link.row[link.base + Engine.IN_FLIGHT] = link.in_flight
         self._trial = link.troubled and link.begin(now_s)
 
     def release(self, outcome: Outcome, now_s: float) -> None:
@@ -22,8 +23,8 @@ class Lease:
             return
         self.open = False
         link = self._link
-        row, base = link.row, link.base
-        row[base + Engine.IN_FLIGHT] -= 1
-        row[base + Engine.OUTCOME + outcome] += 1
+        link.in_flight -= 1
+        link.row[link.base + Engine.IN_FLIGHT] = link.in_flight
+        link.counts[Engine.OUTCOME + outcome] += 1
         if link.troubled or outcome is not Outcome.OK:
             link.record(outcome, now_s, trial=self._trial)

@@ -11,7 +11,7 @@ from proa.domain.fleet import EngineSpec
 from proa.domain.outcome import Outcome
 from proa.routing.breaker import Breaker
 from proa.routing.spec import BreakerSpec
-from proa.telemetry.rows import Engine, engine_base
+from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
 
 if TYPE_CHECKING:
     from proa.gateway.upstream import UpstreamConnection
@@ -23,25 +23,32 @@ class EngineLink:
     """Lives as long as its engine stays in the configuration, over all reloads.
 
     `request_lines` are the header lines that every request to this engine carries.
-    `troubled` is false while its breaker has nothing to remember; `moved_at` is the coarse time of its last byte; `changed` is called when the
-    engine's share may have changed.
+    `troubled` is false while its breaker has nothing to remember. `moved_at` is the
+    coarse time of its last byte. `changed` is called when its share may have changed.
+    `counts` are its counters until the next `tally.flush`.
     """
 
     def __init__(self, spec: EngineSpec, row: memoryview, slot: int, breaker: BreakerSpec) -> None:
         self.row = row
         self.base = engine_base(slot)
+        self.tally = Tally(row, self.base, ENGINE_CELLS)
+        self.counts = self.tally.counts
+        self.in_flight = 0
+        self.troubled = False
         self.breaker = Breaker(breaker)
+        self._breaker_spec = breaker
         self.idle: deque[UpstreamConnection] = deque()
         self.kind = spec.kind
-        self.troubled = False
         self.moved_at = 0.0
         self.changed: Callable[[], None] = lambda: None
-        self.configure(spec)
+        self.configure(spec, breaker)
 
-    def configure(self, spec: EngineSpec) -> None:
-        """Take a new generation's settings for the same engine; another address empties the pool."""
+    def configure(self, spec: EngineSpec, breaker: BreakerSpec) -> None:
+        """Take new settings for the same engine; another address empties the pool."""
         if getattr(self, "spec", spec).url != spec.url:
             self.close_idle()
+        if breaker != self._breaker_spec:
+            self.breaker, self._breaker_spec, self.troubled = Breaker(breaker), breaker, False
         self.spec = spec
         self.name = spec.name
         parts = urlsplit(spec.url)
@@ -62,7 +69,7 @@ class EngineLink:
             OSError: refused, unreachable, not resolved, or TLS failed.
         """
         loop = asyncio.get_running_loop()
-        self.row[self.base + Engine.CONNECTS] += 1
+        self.counts[Engine.CONNECTS] += 1
         if self._unix_path is not None:
             return (await loop.create_unix_connection(factory, self._unix_path))[1]
         return (await loop.create_connection(factory, self._host, self._port, ssl=self._ssl))[1]
@@ -91,7 +98,7 @@ class EngineLink:
         self.row[self.base + Engine.IDLE_CONNECTIONS] = len(self.idle)
 
     def share(self, now_s: float) -> float:
-        """The part of its traffic that the engine may get by its own failures; its state goes to the row."""
+        """The part of its traffic that the engine may get by its own failures."""
         share = self.breaker.share(now_s)
         self.row[self.base + Engine.BREAKER] = self.breaker.state(now_s)
         return share

@@ -28,7 +28,7 @@ from proa.gateway.token_book import TokenBook
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.retry_budget import RetryBudget
 from proa.telemetry.logs import Log
-from proa.telemetry.rows import Header, SharedRows
+from proa.telemetry.rows import HEADER_CELLS, Header, SharedRows, Tally
 from proa.wire.response_head import CLOSE, STATUS_LINES
 from proa.wire.surface import Api
 
@@ -59,6 +59,9 @@ class DataPlane:
         self.loop = loop
         self.rows = rows
         self.row = rows.rows[row_index]
+        self.open_exchanges = 0
+        self._tally = Tally(self.row, 0, HEADER_CELLS)
+        self.counts = self._tally.counts
         self.rng = rng
         self.clock = clock
         self.now = clock()
@@ -95,28 +98,24 @@ class DataPlane:
         ]
         if before is None or before.retry_budget != settings.retry_budget:
             self.retry_budget = RetryBudget(settings.retry_budget)
-        self._apply_engines(settings, message.engine_slots, before)
+        self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)
         self.row[Header.GENERATION] = message.generation
 
-    def _apply_engines(
-        self, settings: GatewaySettings, slots: dict[str, int], before: GatewaySettings | None
-    ) -> None:
-        same_breaker = before is not None and before.routing.breaker == settings.routing.breaker
-        links: dict[str, EngineLink] = {}
+    def _apply_engines(self, settings: GatewaySettings, slots: dict[str, int]) -> None:
+        """Links stay for the worker's life, so that an engine's counts have one writer."""
+        breaker = settings.routing.breaker
         for spec in settings.engines:
-            link = self._links.pop(spec.name, None)
-            if link is None or not same_breaker:
-                if link is not None:
-                    link.close_idle()
-                link = EngineLink(spec, self.row, slots[spec.name], settings.routing.breaker)
+            link = self._links.get(spec.name)
+            if link is None:
+                link = self._links[spec.name] = EngineLink(
+                    spec, self.row, slots[spec.name], breaker
+                )
                 link.changed = self._shares_changed
             else:
-                link.configure(spec)
-            links[spec.name] = link
-        for gone in self._links.values():
-            gone.close_idle()
-        self._links = links
+                link.configure(spec, breaker)
+        for name in self._links.keys() - slots.keys():
+            self._links[name].close_idle()
 
     def apply_fleet(self, view: FleetView) -> None:
         """Route by a new view from now on."""
@@ -153,7 +152,7 @@ class DataPlane:
 
     def _too_many(self, connection: "ClientConnection", status: int, key: str) -> None:
         if not connection.closing:
-            self.row[Header.REFUSED_LIMIT] += 1
+            self.counts[Header.REFUSED_LIMIT] += 1
             self.refuse_connection(connection, status, f"more connections than {key} allows")
             connection.linger()
 
@@ -226,10 +225,17 @@ class DataPlane:
         for link in self._links.values():
             link.close_idle(oldest_s)
         self.dispatcher.refresh_shares(now)
+        self.flush_counters()
         if self.log is not None:
             self.log.flush()
             self.row[Header.LOG_DROPPED] = self.log.dropped
         self.loop.call_later(SWEEP_S, self.sweep)
+
+    def flush_counters(self) -> None:
+        """Move what was counted since the last time to the shared row."""
+        self._tally.flush()
+        for link in self._links.values():
+            link.tally.flush()
 
     def drain(self) -> None:
         """Say goodbye on every answer; idle connections end after the linger time."""
@@ -239,7 +245,7 @@ class DataPlane:
 
 
 def _seen(spec: EngineSpec, view: FleetView) -> EngineView:
-    """The engine in the view; one that nobody has asked yet is unknown, with its configured models."""
+    """The engine in the view; one not asked yet is unknown, with its configured models."""
     known = view.engine(spec.name)
     if known is not None:
         return known

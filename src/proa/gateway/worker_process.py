@@ -73,13 +73,14 @@ class WorkerProcess:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(frame(message))
 
-    def load(self) -> tuple[int, int]:
-        """Open exchanges and connections, those on their way included."""
+    def load(self) -> int:
+        """Connections, those on their way included, and once more those with an open exchange.
+
+        Open exchanges alone tell little when they are short: which connections of a
+        closed loop are busy in one instant is chance.
+        """
         on_the_way = self.handed - self.row[Header.ACCEPTED]
-        return (
-            self.row[Header.OPEN_EXCHANGES] + on_the_way,
-            self.row[Header.CONNECTIONS] + on_the_way,
-        )
+        return self.row[Header.CONNECTIONS] + self.row[Header.OPEN_EXCHANGES] + 2 * on_the_way
 
     def hand(self, client: socket.socket) -> bool:
         """Pass an accepted client on; false when the worker's queue is full."""

@@ -167,15 +167,35 @@ def _counter_cells() -> list[int]:
     return cells
 
 
-def observe_ttft(row: memoryview, base: int, microseconds: int) -> None:
+class Tally:
+    """Counters of one worker on their way to its row: a list cell costs a fifth of a shared one.
+
+    `counts` has a cell for each of the region that begins at `base` in the row;
+    `flush`, a few times a second, adds them to the row. Gauges don't pass through here.
+    """
+
+    def __init__(self, row: memoryview, base: int, cells: int) -> None:
+        self.counts = [0] * cells
+        self._row = row
+        self._base = base
+
+    def flush(self) -> None:
+        counts = self.counts
+        for cell, count in enumerate(counts):
+            if count:
+                self._row[self._base + cell] += count
+                counts[cell] = 0
+
+
+def observe_ttft(counts: list[int], microseconds: int) -> None:
     """Count a time to first token in an engine's histogram."""
-    row[base + Engine.TTFT_COUNT] += 1
-    row[base + Engine.TTFT_SUM_US] += microseconds
-    row[base + Engine.TTFT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
+    counts[Engine.TTFT_COUNT] += 1
+    counts[Engine.TTFT_SUM_US] += microseconds
+    counts[Engine.TTFT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
 
 
-def observe_duration(row: memoryview, base: int, microseconds: int) -> None:
+def observe_duration(counts: list[int], microseconds: int) -> None:
     """Count a request's whole time in an engine's histogram."""
-    row[base + Engine.DURATION_COUNT] += 1
-    row[base + Engine.DURATION_SUM_US] += microseconds
-    row[base + Engine.DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1
+    counts[Engine.DURATION_COUNT] += 1
+    counts[Engine.DURATION_SUM_US] += microseconds
+    counts[Engine.DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1
