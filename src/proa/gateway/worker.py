@@ -173,6 +173,7 @@ class Worker:
         for connection in list(plane.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+        plane.flush_counters()
         if plane.log is not None:
             plane.log.flush()
 
