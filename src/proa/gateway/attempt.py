@@ -62,8 +62,12 @@ class Attempt:
         self._connecting = plane.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
+        connection = UpstreamConnection()
         try:
-            connection = await self.link.connect(UpstreamConnection)
+            await self.link.connect(lambda: connection)
+        except asyncio.CancelledError:
+            connection.forget()
+            raise
         except (OSError, UnicodeError) as error:
             self._connecting = None
             self._fail(
@@ -72,9 +76,9 @@ class Attempt:
             return
         self._connecting = None
         if self.lease.open:
-            self._send(cast(UpstreamConnection, connection))
+            self._send(connection)
         else:
-            cast(UpstreamConnection, connection).close()
+            connection.close()
 
     def _send(self, connection: UpstreamConnection) -> None:
         exchange = self.exchange

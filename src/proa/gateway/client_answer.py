@@ -10,6 +10,14 @@ if TYPE_CHECKING:
 _BODILESS = frozenset((204, 304))
 
 
+def answer_start(
+    status: int, lines: list[bytes], content_type: bytes | None, extra: bytes
+) -> bytes:
+    """A head's beginning: status line, forwarded lines, content type and `extra` lines."""
+    typed = b"" if content_type is None else b"content-type: " + content_type + b"\r\n"
+    return b"".join((STATUS_LINES[status], *lines, typed, extra))
+
+
 class ClientAnswer:
     """Writes through the exchange's connection; the gateway owns the framing.
 
@@ -33,45 +41,40 @@ class ClientAnswer:
         del self._exchange
 
     def begin(
-        self,
-        status: int,
-        lines: list[bytes],
-        content_type: bytes | None,
-        content_length: int | None,
-        extra: bytes,
+        self, status: int, start: bytes, content_type: bytes | None, content_length: int | None
     ) -> None:
-        """The head; it goes out with the first piece of the body, or by `flush`."""
+        """The head; it goes out with the first piece of the body.
+
+        `start` is what `answer_start` made; framing, Connection and x-request-id follow.
+        """
         exchange = self._exchange
         connection, head = exchange.connection, exchange.head
         self.status = status
-        parts = [STATUS_LINES[status], *lines]
-        if content_type is not None:
+        if content_type is not None and not content_type.startswith(b"application/json"):
             self.is_events = content_type.startswith(
                 (b"text/event-stream", b"application/x-ndjson")
             )
-            parts.append(b"content-type: " + content_type + b"\r\n")
         self._silent = head.method == b"HEAD" or status in _BODILESS
+        framing = b""
         if content_length is not None:
             if status != 204:
-                parts.append(b"content-length: %d\r\n" % content_length)
+                framing = b"content-length: %d\r\n" % content_length
         elif not self._silent:
             if head.minor:
                 self._chunked = True
-                parts.append(CHUNKED)
+                framing = CHUNKED
             else:
                 self._until_close = True
         if self._until_close or not connection.may_keep_alive(head):
             connection.closing_after = True
-            parts.append(CLOSE)
+            framing += CLOSE
         elif not head.minor:
-            parts.append(KEEP_ALIVE_10)
-        parts.append(b"x-request-id: " + exchange.request_id + b"\r\n")
-        if extra:
-            parts.append(extra)
-        if exchange.settings.cors_allow_origins:
-            parts.append(exchange.plane.cors.answer_lines(head.fields.get(b"origin")))
-        parts.append(b"\r\n")
-        self._pending_head = b"".join(parts)
+            framing += KEEP_ALIVE_10
+        self._pending_head = b"%b%bx-request-id: %b\r\n\r\n" % (
+            start,
+            framing,
+            exchange.request_id,
+        )
 
     def body(self, data: bytes, *, last: bool) -> None:
         """A piece of the body (b"" for none), `last` with the end of the message."""
@@ -91,11 +94,9 @@ class ClientAnswer:
         if out:
             self._exchange.connection.write(out)
 
-    def whole(
-        self, status: int, lines: list[bytes], content_type: bytes, body: bytes, extra: bytes
-    ) -> None:
-        """Head and body of an answer that is all here."""
-        self.begin(status, lines, content_type, len(body), extra)
+    def whole(self, status: int, start: bytes, body: bytes) -> None:
+        """Head and body of a JSON answer that is all here."""
+        self.begin(status, start, None, len(body))
         self.body(body, last=True)
 
     def cut(self) -> None:

@@ -7,6 +7,7 @@ something only there; links and their counters outlive dispatchers.
 from random import Random
 
 from proa.domain.fleet import FleetView
+from proa.gateway.body import Asked
 from proa.gateway.link import EngineLink
 from proa.routing.breaker import slow_start_share
 from proa.routing.decision import Choice, Refusal, RouteMatch
@@ -14,6 +15,8 @@ from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
 from proa.telemetry.rows import Engine, SharedRows
+
+_MATCHES_MAX = 1024
 
 
 class Dispatcher:
@@ -31,7 +34,20 @@ class Dispatcher:
         self._slow_start_s = spec.breaker.slow_start_s
         self._cells = [link.base + Engine.IN_FLIGHT for link in links]
         self._shares = [1.0] * len(links)
+        self._matches: dict[tuple[str, str | None], RouteMatch] = {}
         self._lines: dict[tuple[int, str], bytes] = {}
+
+    def known_match(self, asked: Asked) -> RouteMatch | None:
+        """The match of an earlier request for the same path and model, where no more counts."""
+        return self._matches.get((asked.path, asked.model))
+
+    def learn_match(self, asked: Asked, match: RouteMatch) -> None:
+        """Remember a match, unless headers or the length of the prompt had a say in it."""
+        if self.router.needs_input_tokens or self.router.header_names:
+            return
+        if len(self._matches) >= _MATCHES_MAX:
+            self._matches.clear()
+        self._matches[asked.path, asked.model] = match
 
     def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""

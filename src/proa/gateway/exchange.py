@@ -18,7 +18,7 @@ from proa.gateway import local_answers
 from proa.gateway.answers import engine_error_body, error_body, error_event
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
-from proa.gateway.client_answer import ClientAnswer
+from proa.gateway.client_answer import ClientAnswer, answer_start
 from proa.gateway.doorkeeper import Verdict
 from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _RETRY_ANYWAY = frozenset((Outcome.NOT_READY, Outcome.BUSY, Outcome.BROKEN))
 _NO_STATUSES: frozenset[int] = frozenset()
 _DERIVED_MAX = 16
+_JSON = b"application/json"
 _PROMPT_BYTES_PER_S = 1000.0
 _FOREVER = float("inf")
 
@@ -116,7 +117,7 @@ class Exchange:
         if verdict.status == 401:
             self.plane.counts[Header.REFUSED_AUTH] += 1
         if verdict.status == 204:
-            self.answer.begin(204, [verdict.headers], None, 0, b"")
+            self.answer.begin(204, self._start(204, [verdict.headers], None), None, 0)
             self.answer.body(b"", last=True)
             self.finish(Outcome.OK, 204)
         else:
@@ -138,14 +139,7 @@ class Exchange:
         plane = self.plane
         plane.retry_budget.deposit()
         asked = self.asked = ask(self.head, body, self.surface)
-        router = self._dispatcher.router
-        request = RouteRequest(
-            path=asked.path,
-            model=asked.model,
-            input_tokens=plane.tokens.estimate(asked, body) if router.needs_input_tokens else None,
-            headers=asked.headers(self.head, router.header_names) if router.header_names else {},
-        )
-        match = router.match(request)
+        match = self._dispatcher.known_match(asked) or self._new_match(asked)
         if isinstance(match, Refusal):
             self._refused(match)
             return
@@ -154,6 +148,20 @@ class Exchange:
         if (match.rewrites_model or match.rewrite_path) and not self._rewrite(match, asked):
             return
         self._dispatch()
+
+    def _new_match(self, asked: Asked) -> RouteMatch | Refusal:
+        router = self._dispatcher.router
+        names, tokens = router.header_names, self.plane.tokens
+        request = RouteRequest(
+            path=asked.path,
+            model=asked.model,
+            input_tokens=tokens.estimate(asked, self.body) if router.needs_input_tokens else None,
+            headers=asked.headers(self.head, names) if names else {},
+        )
+        match = router.match(request)
+        if isinstance(match, RouteMatch):
+            self._dispatcher.learn_match(asked, match)
+        return match
 
     def _rewrite(self, match: RouteMatch, asked: Asked) -> bool:
         if match.rewrite_path:
@@ -260,7 +268,7 @@ class Exchange:
         )
         if late and attempt is not None:
             attempt.timed_out()
-        elif self._next_beat_s and self.ttft_s is None:
+        elif self.settings.heartbeat_s and self.ttft_s is None:
             self._beat(now)
 
     def _beat(self, now: float) -> None:
@@ -272,30 +280,50 @@ class Exchange:
             or self.attempt is None
         ):
             return
-        if now - self.started_s >= self._next_beat_s:
-            self._next_beat_s += self.settings.heartbeat_s
+        every_s = self.settings.heartbeat_s
+        if now - self.started_s >= (self._next_beat_s or every_s):
+            self._next_beat_s = (self._next_beat_s or every_s) + every_s
             if not self.committed:
-                self.answer.begin(200, [], b"text/event-stream", None, self._decision)
+                kind = b"text/event-stream"
+                self.answer.begin(200, self._start(200, [], kind), kind, None)
                 self.committed = True
             self.answer.body(b": waiting for the engine\n\n", last=False)
 
     # what attempts report
 
     def send_head(self, attempt: Attempt, parser: ResponseParser) -> None:
-        """Commit to this engine's answer; the length of a stream may still change by an error event."""
-        fields = parser.fields
-        length = (
-            None
-            if attempt.relay is not None and self.head.method != b"HEAD"
-            else parser.content_length
-        )
-        lines = parser.lines
-        if b"retry-after" in fields:
-            lines.append(b"retry-after: " + fields[b"retry-after"] + b"\r\n")
-        self.answer.begin(parser.status, lines, fields.get(b"content-type"), length, self._decision)
-        self.committed = True
+        """Commit to this engine's answer; a stream may still be changed by an error event."""
+        status, content_type = parser.status, parser.fields.get(b"content-type")
+        length = parser.content_length
         if attempt.relay is not None:
             self.expect_within(self.limits.stall_timeout_s)
+            if self.head.method != b"HEAD":
+                length = None
+        if parser.derived is None:
+            start = self._engine_start(parser)
+        else:
+            key = (self._decision, self._cors_lines())
+            start = parser.derived.get(key, b"")
+            if not start:
+                if len(parser.derived) >= _DERIVED_MAX:
+                    parser.derived.clear()
+                start = parser.derived[key] = self._engine_start(parser)
+        self.answer.begin(status, start, content_type, length)
+        self.committed = True
+
+    def _engine_start(self, parser: ResponseParser) -> bytes:
+        fields, lines = parser.fields, parser.lines
+        if b"retry-after" in fields:
+            lines = [*lines, b"retry-after: " + fields[b"retry-after"] + b"\r\n"]
+        return self._start(parser.status, lines, fields.get(b"content-type"))
+
+    def _start(self, status: int, lines: list[bytes], content_type: bytes | None) -> bytes:
+        return answer_start(status, lines, content_type, self._decision + self._cors_lines())
+
+    def _cors_lines(self) -> bytes:
+        if not self.settings.cors_allow_origins:
+            return b""
+        return self.plane.cors.answer_lines(self.head.fields.get(b"origin"))
 
     def first_content(self, attempt: Attempt, parser: ResponseParser) -> None:
         """Generated content arrived: time to first token, and the status is committed."""
@@ -343,7 +371,7 @@ class Exchange:
             if retry_after or status in (429, 503)
             else []
         )
-        self.answer.whole(status, lines, b"application/json", body, self._decision)
+        self.answer.whole(status, self._start(status, lines, _JSON), body)
         self.finish(outcome, status)
 
     def _may_retry(self, attempt: Attempt, outcome: Outcome, status: int) -> bool:
@@ -396,13 +424,13 @@ class Exchange:
         if retry_after_s is not None:
             lines.append(b"retry-after: %d\r\n" % retry_after_s)
         body = error_body(self.surface.api, status, message, code)
-        self.answer.whole(status, lines, b"application/json", body, self._decision)
+        self.answer.whole(status, self._start(status, lines, _JSON), body)
         self.finish(outcome, status)
 
-    def reply(self, status: int, body: bytes, content_type: bytes = b"application/json") -> None:
+    def reply(self, status: int, body: bytes) -> None:
         """Answer from what the gateway knows itself."""
         self.plane.counts[Header.ANSWERED_LOCALLY] += 1
-        self.answer.whole(status, [], content_type, body, b"")
+        self.answer.whole(status, self._start(status, [], _JSON), body)
         self.finish(Outcome.OK, status)
 
     def client_gone(self) -> None:

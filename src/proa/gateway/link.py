@@ -12,6 +12,7 @@ from proa.domain.outcome import Outcome
 from proa.routing.breaker import Breaker
 from proa.routing.spec import BreakerSpec
 from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
+from proa.wire.response_parser import AnswerMemo
 
 if TYPE_CHECKING:
     from proa.gateway.upstream import UpstreamConnection
@@ -37,6 +38,7 @@ class EngineLink:
         self.troubled = False
         self.breaker = Breaker(breaker)
         self._breaker_spec = breaker
+        self.answers = AnswerMemo()
         self.idle: deque[UpstreamConnection] = deque()
         self.kind = spec.kind
         self.moved_at = 0.0

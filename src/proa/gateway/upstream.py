@@ -29,12 +29,18 @@ class UpstreamConnection(asyncio.Protocol):
         self.idle_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
+        if self.usable:
+            self.transport = cast(asyncio.Transport, transport)
+
+    def forget(self) -> None:
+        """Connecting was cancelled: uvloop closes the transport without a word to us."""
+        self.usable = False
+        self.transport = cast(asyncio.Transport, None)
 
     def send(self, attempt: "Attempt", head: bytes, body: bytes, *, head_request: bool) -> None:
         """Start an exchange: its answer goes to `attempt`."""
         self.attempt = attempt
-        self.parser = ResponseParser(head_request=head_request)
+        self.parser = ResponseParser(head_request=head_request, memo=attempt.link.answers)
         if len(body) <= HIGH_WATER_BYTES:
             self.transport.write(head + body)
         else:

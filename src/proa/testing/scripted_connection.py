@@ -73,10 +73,10 @@ class ScriptedConnection(asyncio.Protocol):
         number = self._engine.connection_opened(self)
         self._reader = RequestReader(number, self._on_head, self._on_end)
         if not self._engine.accepting.is_set():
-            self.transport.pause_reading()
             self._gate = asyncio.ensure_future(self._accept_later())
 
     async def _accept_later(self) -> None:
+        self.transport.pause_reading()  # uvloop forgets a pause in connection_made
         await self._engine.accepting.wait()
         self.transport.resume_reading()
 

@@ -13,29 +13,71 @@ from proa.wire.header_names import DROP, FORWARD, RESPONSE_HEADERS, connection_t
 _table_get = RESPONSE_HEADERS.get
 _table_learn = RESPONSE_HEADERS.learn
 HEAD_MAX_BYTES = 65_536
+_LENGTH_LINE = b"\r\ncontent-length: "
 
 
 class ResponseError(Exception):
     """The engine's answer breaks HTTP/1.1."""
 
 
+class AnswerMemo:
+    """The last plain head of an engine: most of its answers differ in nothing but their length.
+
+    Kept are heads of counted answers whose Content-Length stands alone on a line of its
+    own. A head that equals the kept one but for those digits is not read again;
+    `derived` is for what a user works out from it.
+    """
+
+    __slots__ = ("after", "before", "derived", "fields", "keep_alive", "lines", "status")
+
+    def __init__(self) -> None:
+        self.before = b"\0"  # which no answer begins with
+        self.after = b""
+        self.status = 0
+        self.lines: list[bytes] = []
+        self.fields: dict[bytes, bytes] = {}
+        self.keep_alive = False
+        self.derived: dict[object, bytes] = {}
+
+    def body_at(self, data: bytes) -> int:
+        """Where the body begins in a read that begins with the kept head; -1 if it does not."""
+        if not data.startswith(self.before):
+            return -1
+        end = data.find(self.after, len(self.before))
+        return end + len(self.after) if end >= 0 else -1
+
+    def remember(self, data: bytes, parser: "ResponseParser") -> None:
+        """Keep the head at the beginning of `data`, which `parser` has just read."""
+        end = data.find(b"\r\n\r\n") + 4
+        at = data.lower().find(_LENGTH_LINE, 0, end) + len(_LENGTH_LINE)
+        digits_end = data.find(b"\r", at)
+        if at >= len(_LENGTH_LINE) and data[at:digits_end].isdigit():
+            self.before, self.after = data[:at], data[digits_end:end]
+            self.status, self.keep_alive = parser.status, parser.keep_alive
+            self.lines, self.fields = parser.lines, parser.fields
+            self.derived = {}
+
+
 class ResponseParser:
     """Feed it reads; then look at `head_complete`, `pieces` and `complete`.
 
     `lines` are the finished header lines to forward, `fields` the headers that the
-    gateway reads. `content_length` is None where the answer is chunked or ends
-    with the connection (`until_close`).
+    gateway reads; both may be shared with other answers of the engine. `content_length`
+    is None where the answer is chunked or ends with the connection (`until_close`).
     """
 
     __slots__ = (
-        "_fed", "_head_request", "_parser", "complete", "content_length", "fields", "head_complete",
-        "keep_alive", "lines", "overrun", "pieces", "status", "until_close",
+        "_fed", "_head_request", "_left", "_memo", "_parser", "complete", "content_length",
+        "derived", "fields", "head_complete", "keep_alive", "lines", "overrun", "pieces", "status", "until_close",
     )  # fmt: skip
 
-    def __init__(self, *, head_request: bool) -> None:
-        self._parser = httptools.HttpResponseParser(self)
+    def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
+        self._parser: httptools.HttpResponseParser | None = None
         self._head_request = head_request
+        self._memo = None if head_request else memo
         self._fed = 0
+        self._left = 0
+        self.derived: dict[object, bytes] | None = None
         self.fields: dict[bytes, bytes] = {}
         self.lines: list[bytes] = []
         self.pieces: list[bytes] = []
@@ -56,6 +98,13 @@ class ResponseParser:
         if self.complete:
             self.overrun = True
             return
+        if self._parser is None:
+            if self.head_complete:
+                self._counted(data)
+                return
+            if self._memo is not None and self._known(data, self._memo):
+                return
+            self._parser = httptools.HttpResponseParser(self)
         if not self.head_complete:
             self._fed += len(data)
         try:
@@ -67,6 +116,34 @@ class ResponseParser:
             raise ResponseError(f"malformed answer: {error}") from None
         if self._fed > HEAD_MAX_BYTES:
             self._check_head_size()
+        if self._memo is not None and self.head_complete:
+            if self._fed == len(data) and self.content_length and self.status != 304:
+                self._memo.remember(data, self)
+            self._memo = None
+
+    def _known(self, data: bytes, memo: AnswerMemo) -> bool:
+        """Whether the head is the engine's last one; then llhttp is not asked."""
+        at = memo.body_at(data)
+        digits = data[len(memo.before) : at - len(memo.after)] if at > 0 else b""
+        if not digits.isdigit() or len(digits) > 15:
+            return False
+        self.status, self.keep_alive = memo.status, memo.keep_alive
+        self.lines, self.fields, self.derived = memo.lines, memo.fields, memo.derived
+        self.content_length = self._left = int(digits)
+        self.head_complete = True
+        self._memo = None
+        self._counted(data[at:])
+        return True
+
+    def _counted(self, data: bytes) -> None:
+        """A read of a body whose length is known."""
+        if len(data) > self._left:
+            self.overrun = True
+            data = data[: self._left]
+        if data:
+            self.pieces.append(data)
+            self._left -= len(data)
+        self.complete = not self._left
 
     def _check_head_size(self) -> None:
         if not self.head_complete or sum(map(len, self.lines)) > HEAD_MAX_BYTES:
@@ -81,7 +158,7 @@ class ResponseParser:
 
     def close(self) -> None:
         """Let go of llhttp, which holds on to this object."""
-        del self._parser
+        self._parser = None
 
     # llhttp callbacks
 
@@ -102,6 +179,7 @@ class ResponseParser:
     def on_headers_complete(self) -> None:
         if self.head_complete:
             return
+        assert self._parser is not None
         status = self._parser.get_status_code()
         if status < 200:
             self.lines.clear()

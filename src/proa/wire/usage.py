@@ -31,13 +31,24 @@ def has_usage(data: bytes) -> bool:
 def note_answer(usage: Usage, tail: bytes) -> None:
     """Read the usage near the end of a whole JSON answer."""
     at = tail.rfind(b'"usage"', -_TAIL_BYTES)
-    if at < 0:
-        at = tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES)
-        if at < 0:
+    if at >= 0:
+        prompt = _number(tail, b'"prompt_tokens":', at)
+        completion = _number(tail, b'"completion_tokens":', at)
+        if prompt is not None and completion is not None:
+            usage.prompt_tokens, usage.completion_tokens = prompt, completion
             return
-    found = _PROMPT.search(tail, at)
-    if found is not None:
-        usage.prompt_tokens = int(found.group(1))
-    found = _COMPLETION.search(tail, at)
-    if found is not None:
-        usage.completion_tokens = int(found.group(1))
+    else:
+        at = tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES)
+    if at >= 0:
+        usage.note(tail[at:])
+
+
+def _number(data: bytes, name: bytes, at: int) -> int | None:
+    """The number after `name`, which includes its colon; None where there is no plain one."""
+    begin = data.find(name, at) + len(name)
+    if begin < len(name):
+        return None
+    end = data.find(b",", begin)
+    digits = data[begin:end] if 0 < end - begin < 16 else data[begin : data.find(b"}", begin)]
+    digits = digits.strip(b" }")
+    return int(digits) if digits.isdigit() and len(digits) < 16 else None
