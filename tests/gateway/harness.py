@@ -100,8 +100,10 @@ class Gateway:
         for key in settings.keys or ():
             self._key_slots.setdefault(key.name, len(self._key_slots))
         self._generation += 1
+        slots = {engine.name: self._slots[engine.name] for engine in settings.engines}
+        key_slots = {key.name: self._key_slots[key.name] for key in settings.keys or ()}
         self.plane.apply_settings(
-            ApplySettings(self._generation, settings, self._slots, self._key_slots, "harness")
+            ApplySettings(self._generation, settings, slots, key_slots, "harness")
         )
 
     def see(
