@@ -265,8 +265,10 @@ class ClientConnection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close in order; the sweep aborts a client that does not read the rest."""
+        limits = self.plane.settings.limits
+        unsent = self.transport.get_write_buffer_size()
         self.closing = True
-        self.deadline = self.plane.now + self.plane.settings.limits.linger_s
+        self.deadline = self.plane.now + (limits.stall_timeout_s if unsent else limits.linger_s)
         self.transport.close()
 
     def linger(self) -> None:
@@ -334,6 +336,9 @@ class ClientConnection(asyncio.Protocol):
                     408, f"no whole request head within limits.head_timeout_s = {limit:g}"
                 )
             )
+        elif self.transport.get_write_buffer_size():  # still reading its last answer
+            self.deadline = now + self.plane.settings.limits.keep_alive_s
+            self._sweep_stuck(now)
         elif now >= self.deadline or (self.plane.draining and now >= self.plane.idle_until):
             self.close()
 
