@@ -2,10 +2,12 @@
 
 import asyncio
 import random
+import socket
 
 import pytest
 from tests.gateway.harness import Gateway, serving
 
+from proa.gateway.connection import ClientConnection
 from proa.gateway.settings import LimitsSettings
 from proa.telemetry.rows import Header
 from proa.testing.raw_client import RawClient
@@ -328,17 +330,65 @@ async def test_a_client_that_reads_nothing_of_its_answer_is_cut() -> None:
 
 @pytest.mark.parametrize("closing", [False, True])
 async def test_a_client_that_reads_slowly_gets_all_of_its_answer(closing: bool) -> None:
-    """The engine waits, and its silence is not held against it; nor is an answer cut at its end."""
-    limits = LimitsSettings(keep_alive_s=5.0)
-    body = random.Random(2).randbytes(30_000_000)
-    reply = body_reply([body], content_type="application/octet-stream")
+    """The engine has ended long before, and neither idle nor linger time cuts the rest."""
+    limits = LimitsSettings(keep_alive_s=5.0, linger_s=2.0)
+    gate = asyncio.Event()
+    reply = body_reply([Send(b"x" * 500_000), WaitFor(gate), Send(b"y" * 60_000)])
     headers = [("connection", "close")] if closing else []
     async with (
         ScriptedEngine([reply]) as engine,
         serving(engine, limits=limits) as gateway,
         gateway.client() as client,
     ):
+        connection = await small_buffers(gateway, client)
         await client.send(request_bytes("/x", b"1", headers=headers))
+        assert (await client.read_head()).status == 200
+        unread = 560_000
+        while engine.bytes_sent < 500_000 or paused(connection):
+            unread -= len(await client.read_exactly(4096))
+            await turns(20)
+        gate.set()
+        await gateway.until(lambda: bool(gateway.records))
+        assert gateway.records[0].outcome == "ok"
+        assert connection.transport.get_write_buffer_size() > 0
+        for seconds in (0.25, 20.0, 20.0):
+            gateway.advance(seconds)
+        assert (await client.read_exactly(unread)).endswith(b"xy" + b"y" * 59_999)
+        for seconds in (0.25, 6.0):
+            gateway.advance(seconds)
+        assert await client.end() == "FIN"
+
+
+async def small_buffers(gateway: Gateway, client: RawClient) -> ClientConnection:
+    """Let the kernel hold little between gateway and client; returns the gateway's side."""
+    await gateway.until(lambda: len(gateway.plane.connections) == 1)
+    (connection,) = gateway.plane.connections
+    ours: socket.socket = connection.transport.get_extra_info("socket")
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    return connection
+
+
+def paused(connection: ClientConnection) -> bool:
+    exchange = connection.exchange
+    return exchange is not None and exchange.attempt is not None and exchange.attempt.paused
+
+
+async def turns(count: int) -> None:
+    """Let the loop turn so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_an_engine_that_waits_for_a_slow_client_is_not_held_to_its_silence() -> None:
+    body = random.Random(2).randbytes(30_000_000)
+    reply = body_reply([body], content_type="application/octet-stream")
+    async with (
+        ScriptedEngine([reply]) as engine,
+        serving(engine) as gateway,
+        gateway.client() as client,
+    ):
+        await client.send(ASK)
         assert (await client.read_head()).status == 200
         received = b""
         while len(received) < len(body):
