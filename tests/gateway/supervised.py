@@ -14,6 +14,7 @@ from proa.gateway.supervisor import Supervisor
 from proa.telemetry.logs import Log
 from proa.telemetry.rows import Header
 from proa.telemetry.sink import LineSink
+from proa.testing.raw_client import RawClient
 
 _WITHIN_S = 30.0
 _CARD = ModelView("scripted", msgspec.Raw(b'{"id":"scripted"}'))
@@ -96,3 +97,14 @@ async def end_of(pid: int) -> None:
         await until(lambda: bool(watch.poll(0)), f"end of process {pid}")
     finally:
         os.close(descriptor)
+
+
+async def refusal_of(url: str) -> None:
+    """Wait until nobody listens at an address any more."""
+    async with asyncio.timeout(_WITHIN_S):
+        while True:
+            try:
+                async with RawClient.connect(url):
+                    await asyncio.sleep(0.01)
+            except ConnectionRefusedError:
+                return

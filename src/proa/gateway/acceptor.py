@@ -40,9 +40,9 @@ class Acceptor:
         else:
             client.close()
 
-    def linger_s(self, accept_s: float) -> float:
-        """How long to go on before the end: `accept_s`, or nothing when nobody came lately."""
-        return accept_s if self._loop.time() - self._last_s < accept_s else 0.0
+    def took_within(self, seconds: float) -> bool:
+        """Whether a client came that lately."""
+        return self._loop.time() - self._last_s < seconds
 
     def close(self) -> list[socket.socket]:
         """Take those who are here already, and no more; returns the clients that nobody took.

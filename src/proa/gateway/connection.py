@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HIGH_WATER_BYTES = 65_536
 _PIPELINED_MAX_BYTES = 65_536
 _LINE_MAX_BYTES = 32_768
+_SPACE = ord(" ")
 _FOREVER = float("inf")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: RST in place of FIN
 _GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
@@ -116,47 +117,51 @@ class ClientConnection(asyncio.Protocol):
         self._looping = True
         while data and not self.closing:
             end = data.find(b"\r\n\r\n") + 4
-            if end == 3:
-                self._partial_head(data)
+            if end == 3 or data[0] < _SPACE or end > self.plane.settings.limits.max_head_bytes:
+                data = self._odd_head(data, end)
+                continue
+            try:
+                head, length = self._heads.parse(data[:end])
+            except ProtocolRefusal as refusal:
+                self._refuse(refusal)
                 break
-            data = self._request(data, end)
+            if self._head_since:
+                self._head_since = 0.0
+                self._checked_bytes = 0
+            exchange = self.exchange = Exchange(self, head, length)
+            after = end + length
+            self.body_read = not head.chunked and len(data) >= after
+            if not exchange.admit():
+                data = data[after:] if self.body_read else b""
+            elif self.body_read:
+                exchange.run(data[end:after])
+                data = data[after:]
+            else:
+                data = self._start_body(head, length, data[end:])
             if self.exchange is not None:
                 if data:
                     self._pipelined(data)
                 break
         self._looping = False
 
-    def _request(self, data: bytes, end: int) -> bytes:
-        """Serve the request whose head ends at `end`; returns what follows it."""
+    def _odd_head(self, data: bytes, end: int) -> bytes:
+        """Empty lines before a head, half a head, or too large a one; returns what is left to do."""
         if data[0] in b"\r\n":
             stripped = data.lstrip(b"\r\n")
-            if not stripped or end - (len(data) - len(stripped)) <= 4:
+            if stripped:
                 return stripped
-            data, end = stripped, end - (len(data) - len(stripped))
-        if end > self.plane.settings.limits.max_head_bytes:
+            self._pending = data[-1:]
+        elif end == 3:
+            self._partial_head(data)
+        elif end > self.plane.settings.limits.max_head_bytes:
             self._head_too_large(data)
-            return b""
-        try:
-            head, length = self._heads.parse(data[:end])
-        except ProtocolRefusal as refusal:
-            self._refuse(refusal)
-            return b""
-        self._head_since = 0.0
-        self._checked_bytes = 0
-        exchange = self.exchange = Exchange(self, head, length)
-        whole = not head.chunked and len(data) - end >= length
-        self.body_read = whole
-        if not exchange.admit():
-            return data[end + length :] if whole else b""
-        if whole:
-            exchange.run(data[end : end + length])
-            return data[end + length :]
-        return self._start_body(head, length, data[end:])
+        else:
+            self._refuse(ProtocolRefusal(400, "malformed request head: invalid method"))
+        return b""
 
     def _partial_head(self, data: bytes) -> None:
-        """A head that is not whole yet; garbage is refused at once, at a cost linear in its size."""
+        """A head that is not whole yet; garbage is refused at once, at linear cost."""
         limits = self.plane.settings.limits
-        data = data.lstrip(b"\r\n") if data[0] in b"\r\n" else data
         if len(data) > limits.max_head_bytes:
             self._head_too_large(data)
             return
@@ -339,8 +344,20 @@ class ClientConnection(asyncio.Protocol):
         elif self.transport.get_write_buffer_size():  # still reading its last answer
             self.deadline = now + self.plane.settings.limits.keep_alive_s
             self._sweep_stuck(now)
-        elif now >= self.deadline or (self.plane.draining and now >= self.plane.idle_until):
-            self.close()
+        elif now >= self.deadline or self._may_leave(now):
+            if not self._has_unread():
+                self.close()
+
+    def _may_leave(self, now: float) -> bool:
+        """Whether a drain may end the connection: no request is on its way."""
+        plane = self.plane
+        return plane.draining and now >= plane.idle_until and not self._head_since
+
+    def _has_unread(self) -> bool:
+        """Whether bytes came that the loop has not read yet: a close would lose them."""
+        unread = select.poll()
+        unread.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(unread.poll(0))
 
     def _sweep_body(self, now: float) -> None:
         body, exchange = self._body, self.exchange

@@ -18,7 +18,7 @@ from proa.gateway.listeners import path_of
 from proa.gateway.messages import Drain, Message
 from proa.gateway.worker_process import WorkerProcess
 from proa.telemetry.logs import Log
-from proa.telemetry.rows import SharedRows
+from proa.telemetry.rows import Header, SharedRows
 
 _READY_WITHIN_S = 20.0
 _POLL_S = 0.01
@@ -136,8 +136,7 @@ class Crew:
         paths = [path for listener in self.listeners if (path := path_of(listener))]
         if owns_sockets and not self._shared:
             self._close_sockets()  # the worker has its own descriptors of them
-        linger_s = accept_s if self._acceptor is None else self._acceptor.linger_s(accept_s)
-        await self._wait_for_all(min(linger_s, limit_s))
+        await self._wait_for_all(min(accept_s if self._in_use(accept_s) else 0.0, limit_s))
         for client in self.stop_accepting():
             client.close()
         if owns_sockets:
@@ -211,6 +210,12 @@ class Crew:
             return False
         client.close()
         return True
+
+    def _in_use(self, seconds: float) -> bool:
+        """Whether clients may still come: some are here, or were within the last `seconds`."""
+        acceptor = self._acceptor
+        connected = any(worker.row[Header.CONNECTIONS] for worker in self.workers)
+        return acceptor is None or connected or acceptor.took_within(seconds)
 
     def _ready(self) -> list[WorkerProcess]:
         return [worker for worker in self.workers if worker.generation]

@@ -59,6 +59,8 @@ class DataPlane:
         self.loop = loop
         self.rows = rows
         self.row = rows.rows[row_index]
+        self._row_index = row_index
+        self.other_rows: list[memoryview] = []
         self.open_exchanges = 0
         self._tally = Tally(self.row, 0, HEADER_CELLS)
         self.counts = self._tally.counts
@@ -100,6 +102,7 @@ class DataPlane:
             self.retry_budget = RetryBudget(settings.retry_budget)
         self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)
+        self.other_rows[:] = self.rows.others(self._row_index)
         self.row[Header.GENERATION] = message.generation
 
     def _apply_engines(self, settings: GatewaySettings, slots: dict[str, int]) -> None:
@@ -127,7 +130,7 @@ class DataPlane:
         for engine, link in zip(engines, links, strict=True):
             link.kind = engine.kind
         self.dispatcher = Dispatcher(
-            self.settings.routing, self.fleet, links, self.rows, self._memory, self.rng
+            self.settings.routing, self.fleet, links, self.other_rows, self._memory, self.rng
         )
         self._shares_changed()
         self.row[Header.FLEET_SEQUENCE] = view.sequence
@@ -140,6 +143,8 @@ class DataPlane:
     def opened(self, connection: "ClientConnection") -> None:
         """A client connected; above the limits it is told so and closed."""
         self.connections.add(connection)
+        if self.draining:
+            self.idle_until = self.clock() + self.settings.limits.linger_s
         self.row[Header.CONNECTIONS] += 1
         self.row[Header.ACCEPTED] += 1
         limits = self.settings.limits
@@ -208,7 +213,7 @@ class DataPlane:
         self, exchange: "Exchange", outcome: Outcome, status: int, duration_s: float
     ) -> None:
         """The request's line in the log."""
-        if self.log is not None and exchange.settings.logs.requests:
+        if self.log is not None:
             self.log.request(request_record(exchange, outcome, status, duration_s))
 
     # time
@@ -225,7 +230,9 @@ class DataPlane:
         for link in self._links.values():
             link.close_idle(oldest_s)
         self.dispatcher.refresh_shares(now)
+        self.retry_budget.deposit(self.counts[Header.REQUESTS])
         self.flush_counters()
+        self.other_rows[:] = self.rows.others(self._row_index)
         if self.log is not None:
             self.log.flush()
             self.row[Header.LOG_DROPPED] = self.log.dropped

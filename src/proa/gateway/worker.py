@@ -167,7 +167,8 @@ class Worker:
         plane.drain()
         until = loop.time() + plane.settings.limits.drain_timeout_s
         if self._acceptor is not None:
-            loop.call_later(self._acceptor.linger_s(accept_s), self._stop_listening)
+            in_use = bool(plane.connections) or self._acceptor.took_within(accept_s)
+            loop.call_later(accept_s if in_use else 0.0, self._stop_listening)
         while loop.time() < until and self._has_clients():
             await asyncio.sleep(_DRAIN_POLL_S)
         for connection in list(plane.connections):
