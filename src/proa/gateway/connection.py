@@ -35,7 +35,7 @@ class ClientConnection(asyncio.Protocol):
     """`deadline` is on the plane's coarse clock; the sweep calls `expired` when it has passed."""
 
     __slots__ = (
-        "_body", "_checked_bytes", "_head_since", "_heads", "_looping", "_paused_reading",
+        "_body", "_checked_bytes", "_full", "_head_since", "_heads", "_looping", "_paused_reading",
         "_pending", "_stuck_bytes", "_stuck_since", "_trusted_peer", "_watch", "body_read", "closing",
         "closing_after", "deadline", "exchange", "peer", "plane", "secure", "transport",
     )  # fmt: skip
@@ -62,6 +62,7 @@ class ClientConnection(asyncio.Protocol):
         self._watch: select.poll | None = None
         # answer
         self.closing_after = False
+        self._full = False
         self._stuck_bytes = 0
         self._stuck_since = 0.0
 
@@ -103,12 +104,17 @@ class ClientConnection(asyncio.Protocol):
             self._pipelined(data)
 
     def pause_writing(self) -> None:
+        self._full = True
         if self.exchange is not None:
             self.exchange.writing_paused(True)
 
     def resume_writing(self) -> None:
+        self._full = False
         if self.exchange is not None:
             self.exchange.writing_paused(False)
+        elif self._pending and not self.closing and not self._looping:
+            self._resume_reading()
+            self._next_request()
 
     # requests
 
@@ -116,6 +122,9 @@ class ClientConnection(asyncio.Protocol):
         """Serve the requests in `data` one after another, until one is underway."""
         self._looping = True
         while data and not self.closing:
+            if self._full:
+                self._pipelined(data)  # a client that does not read its answers gets no more of them
+                break
             end = data.find(b"\r\n\r\n") + 4
             if end == 3 or data[0] < _SPACE or end > self.plane.settings.limits.max_head_bytes:
                 data = self._odd_head(data, end)
@@ -265,8 +274,11 @@ class ClientConnection(asyncio.Protocol):
         if self._paused_reading:
             self._resume_reading()
         if self._pending and not self._looping:
-            data, self._pending = self._pending, b""
-            self._requests(data)
+            self._next_request()
+
+    def _next_request(self) -> None:
+        data, self._pending = self._pending, b""
+        self._requests(data)
 
     def close(self) -> None:
         """Close in order; the sweep aborts a client that does not read the rest."""
