@@ -123,7 +123,7 @@ class ClientConnection(asyncio.Protocol):
         self._looping = True
         while data and not self.closing:
             if self._full:
-                self._pipelined(data)  # a client that does not read its answers gets no more of them
+                self._pipelined(data)  # the client has answers to read first
                 break
             end = data.find(b"\r\n\r\n") + 4
             if end == 3 or data[0] < _SPACE or end > self.plane.settings.limits.max_head_bytes:
