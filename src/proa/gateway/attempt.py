@@ -85,8 +85,7 @@ class Attempt:
         self.connection = connection
         self.body_sent = True
         exchange.expect_answer()
-        head = exchange.upstream_head(self.link)
-        connection.send(self, head, exchange.body, head_request=exchange.head.method == b"HEAD")
+        connection.send(self, exchange.upstream_head(self.link), exchange.body)
 
     # what the connection reports
 
@@ -168,9 +167,7 @@ class Attempt:
         connection = self.connection
         self.connection = None
         if connection is not None:
-            reusable = connection.reusable
-            connection.detach()
-            if reusable and not self.paused:
+            if connection.finish() and not self.paused:
                 self.link.keep(connection, self.exchange.plane.now)
             else:
                 connection.close()

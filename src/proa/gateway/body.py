@@ -55,7 +55,7 @@ def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
         if body[0] == _BRACE or body.lstrip()[:1] == b"{":
             fields = read_fields(body)
             asked.model = fields.model
-            asked.stream = fields.stream
+            asked.stream = fields.stream is True
         elif head.fields.get(b"content-type", b"").startswith(b"multipart/"):
             asked.model = multipart_model(body)
     return asked

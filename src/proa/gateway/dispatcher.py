@@ -14,49 +14,42 @@ from proa.routing.decision import Choice, Refusal, RouteMatch
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
-from proa.telemetry.rows import Engine, SharedRows
+from proa.telemetry.rows import Engine
 
 _MATCHES_MAX = 1024
 
 
 class Dispatcher:
-    """`links[i]` belongs to `fleet.engines[i]`; `rows` hold all workers' counts."""
+    """`links[i]` belongs to `fleet.engines[i]`; `other_rows` are those of the other workers."""
 
     def __init__(
-        self, spec: RoutingSpec, fleet: FleetView, links: list[EngineLink], rows: SharedRows,
-        memory: PolicyMemory, rng: Random,
+        self, spec: RoutingSpec, fleet: FleetView, links: list[EngineLink],
+        other_rows: list[memoryview], memory: PolicyMemory, rng: Random,
     ) -> None:  # fmt: skip
         self.router = Router(spec, fleet, memory)
         self.fleet = fleet
         self.links = links
-        self._rows = rows
+        self._other_rows = other_rows
         self._rng = rng
         self._slow_start_s = spec.breaker.slow_start_s
         self._cells = [link.base + Engine.IN_FLIGHT for link in links]
         self._shares = [1.0] * len(links)
-        self._matches: dict[tuple[str, str | None], RouteMatch] = {}
-        self._lines: dict[tuple[int, str], bytes] = {}
-
-    def known_match(self, asked: Asked) -> RouteMatch | None:
-        """The match of an earlier request for the same path and model, where no more counts."""
-        return self._matches.get((asked.path, asked.model))
+        self.matches: dict[tuple[str, str | None], RouteMatch] = {}
 
     def learn_match(self, asked: Asked, match: RouteMatch) -> None:
-        """Remember a match, unless headers or the length of the prompt had a say in it."""
+        """Keep in `matches` what neither headers nor the length of the prompt had a say in."""
         if self.router.needs_input_tokens or self.router.header_names:
             return
-        if len(self._matches) >= _MATCHES_MAX:
-            self._matches.clear()
-        self._matches[asked.path, asked.model] = match
+        if len(self.matches) >= _MATCHES_MAX:
+            self.matches.clear()
+        self.matches[asked.path, asked.model] = match
 
     def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""
-        rows = self._rows.active()
-        if len(rows) == 1:
-            row = rows[0]
-            in_flight = [row[cell] for cell in self._cells]
-        else:
-            in_flight = [sum([row[cell] for row in rows]) for cell in self._cells]
+        in_flight = [link.in_flight for link in self.links]
+        for row in self._other_rows:
+            for index, cell in enumerate(self._cells):
+                in_flight[index] += row[cell]
         return self.router.choose(
             match, in_flight=in_flight, shares=self._shares, excluded=tried, rng=self._rng
         )
@@ -72,9 +65,8 @@ class Dispatcher:
 
     def decision_lines(self, choice: Choice) -> bytes:
         """The `x-proa-engine` and `x-proa-decision` header lines of a choice."""
-        key = (choice.index, choice.reason)
-        lines = self._lines.get(key)
+        lines = self.links[choice.index].decisions.get(choice.reason)
         if lines is None:
             text = f"x-proa-engine: {choice.engine_header}\r\nx-proa-decision: {choice.reason}\r\n"
-            lines = self._lines[key] = text.encode("ascii")
+            lines = self.links[choice.index].decisions[choice.reason] = text.encode("ascii")
         return lines

@@ -136,16 +136,15 @@ class Exchange:
         self.connection.body_read = True
         if self._local and local_answers.answer(self):
             return
-        plane = self.plane
-        plane.retry_budget.deposit()
         asked = self.asked = ask(self.head, body, self.surface)
-        match = self._dispatcher.known_match(asked) or self._new_match(asked)
+        match = self._dispatcher.matches.get((asked.path, asked.model)) or self._new_match(asked)
         if isinstance(match, Refusal):
             self._refused(match)
             return
         self._match = match
-        self.fallback_on = match.fallback_on or _NO_STATUSES
-        if (match.rewrites_model or match.rewrite_path) and not self._rewrite(match, asked):
+        if match.fallback_on is not None:
+            self.fallback_on = match.fallback_on
+        if (match.rewrites_model or match.rewrite_path is not None) and not self._rewrite(match, asked):
             return
         self._dispatch()
 
@@ -467,7 +466,7 @@ class Exchange:
                     plane.tokens.learn(self.asked, usage.prompt_tokens)
             if usage.completion_tokens is not None:
                 link.counts[Engine.COMPLETION_TOKENS] += usage.completion_tokens
-        if plane.log is not None:
+        if self.settings.logs.requests:
             plane.log_exchange(self, outcome, status, duration_s)
         self.answer.detach()
         self.attempt = None

@@ -10,6 +10,8 @@ from proa.telemetry.rows import Key, key_base
 if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
 
+_REQUESTS = Key.REQUESTS - Key.IN_FLIGHT
+
 
 class KeyEntry:
     """A configured key with its cells in the shared rows."""
@@ -17,21 +19,23 @@ class KeyEntry:
     def __init__(self, spec: KeySpec, slot: int) -> None:
         self.spec = spec
         self.max_concurrent_requests = spec.max_concurrent_requests
-        self._base = key_base(slot)
+        self._base = key_base(slot) + Key.IN_FLIGHT
 
     def enter(self, plane: "DataPlane") -> bool:
         """Take a place under the key's cap, over all workers; false when it is used up."""
-        cap = self.max_concurrent_requests
-        if cap and plane.rows.in_flight(self._base) >= cap:
-            return False
-        row = plane.row
-        row[self._base + Key.IN_FLIGHT] += 1
-        row[self._base + Key.REQUESTS] += 1
+        row, base, cap = plane.row, self._base, self.max_concurrent_requests
+        mine = row[base]
+        if cap:
+            others = plane.other_rows
+            if mine + (sum([row[base] for row in others]) if others else 0) >= cap:
+                return False
+        row[base] = mine + 1
+        row[base + _REQUESTS] += 1
         return True
 
     def leave(self, plane: "DataPlane") -> None:
         """Give the place back; called once, in the exchange's only end."""
-        plane.row[self._base + Key.IN_FLIGHT] -= 1
+        plane.row[self._base] -= 1
 
 
 class KeyRing:

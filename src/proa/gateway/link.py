@@ -39,6 +39,7 @@ class EngineLink:
         self.breaker = Breaker(breaker)
         self._breaker_spec = breaker
         self.answers = AnswerMemo()
+        self.decisions: dict[str, bytes] = {}
         self.idle: deque[UpstreamConnection] = deque()
         self.kind = spec.kind
         self.moved_at = 0.0

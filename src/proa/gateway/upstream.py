@@ -37,10 +37,11 @@ class UpstreamConnection(asyncio.Protocol):
         self.usable = False
         self.transport = cast(asyncio.Transport, None)
 
-    def send(self, attempt: "Attempt", head: bytes, body: bytes, *, head_request: bool) -> None:
+    def send(self, attempt: "Attempt", head: bytes, body: bytes) -> None:
         """Start an exchange: its answer goes to `attempt`."""
         self.attempt = attempt
-        self.parser = ResponseParser(head_request=head_request, memo=attempt.link.answers)
+        is_head = attempt.exchange.head.method == b"HEAD"
+        self.parser = ResponseParser(head_request=is_head, memo=attempt.link.answers)
         if len(body) <= HIGH_WATER_BYTES:
             self.transport.write(head + body)
         else:
@@ -76,18 +77,20 @@ class UpstreamConnection(asyncio.Protocol):
             self.parser.close()
             self.parser = None
 
-    @property
-    def reusable(self) -> bool:
-        """Whether the finished exchange left the connection clean."""
+    def finish(self) -> bool:
+        """End the exchange; whether the connection may carry another one."""
         parser = self.parser
+        self.attempt = None
+        self.parser = None
+        if parser is None:
+            return False
+        if parser.derived is None:
+            parser.close()
         return (
             self.usable
-            and parser is not None
             and parser.keep_alive
-            and not parser.overrun
-            and not parser.until_close
-            and not self.transport.is_closing()
-            and self.transport.get_write_buffer_size() == 0
+            and not (parser.overrun or parser.until_close or self.transport.is_closing())
+            and not self.transport.get_write_buffer_size()
         )
 
     def close(self) -> None:

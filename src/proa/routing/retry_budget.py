@@ -19,9 +19,9 @@ class RetryBudget:
     def tokens(self) -> float:
         return self._tokens
 
-    def deposit(self) -> None:
-        """A request came in (first tries only)."""
-        self._tokens = min(self._capacity, self._tokens + self._share)
+    def deposit(self, requests: int = 1) -> None:
+        """Requests came in (first tries only)."""
+        self._tokens = min(self._capacity, self._tokens + requests * self._share)
 
     def withdraw(self) -> bool:
         """Take a retry, if there is one to take."""

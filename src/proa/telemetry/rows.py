@@ -133,6 +133,10 @@ class SharedRows:
             self._active = self.rows[1 : count + 1]
         return self._active
 
+    def others(self, index: int) -> list[memoryview]:
+        """The rows of all workers but the one at `index`."""
+        return [row for i, row in enumerate(self.active(), 1) if i != index]
+
     def engine_in_flight(self, slot: int) -> int:
         """Requests that all workers together have given to an engine and not yet finished."""
         return self.in_flight(engine_base(slot) + Engine.IN_FLIGHT)

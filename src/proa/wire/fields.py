@@ -11,16 +11,10 @@ import msgspec
 
 
 class RequestFields(msgspec.Struct, gc=False):
-    """`readable` is false when the body is no JSON object that could be read."""
+    """What was read; a body that is no JSON object, or not readable, gives the defaults."""
 
     model: str | None = None
-    stream: bool = False
-    readable: bool = True
-
-
-class _Typed(msgspec.Struct, gc=False):
-    model: str | None = None
-    stream: bool | None = None
+    stream: bool | None = False
 
 
 class _Texts(msgspec.Struct, gc=False):
@@ -31,7 +25,7 @@ class _Texts(msgspec.Struct, gc=False):
     text_input: msgspec.Raw = msgspec.Raw()
 
 
-_typed = msgspec.json.Decoder(_Typed).decode
+_typed = msgspec.json.Decoder(RequestFields).decode
 _texts = msgspec.json.Decoder(_Texts).decode
 _loose = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _string = msgspec.json.Decoder(str).decode
@@ -45,17 +39,16 @@ _MODEL_PART = re.compile(
 def read_fields(body: bytes) -> RequestFields:
     """One decode of a JSON body."""
     try:
-        typed = _typed(body)
+        return _typed(body)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return _read_loosely(body)
-    return RequestFields(typed.model, bool(typed.stream))
 
 
 def _read_loosely(body: bytes) -> RequestFields:
     try:
         fields = _loose(body)
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        return RequestFields(readable=False)
+        return RequestFields()
     try:
         model = _string(fields["model"]) if "model" in fields else None
     except (msgspec.MsgspecError, ValueError):

@@ -39,13 +39,6 @@ class AnswerMemo:
         self.keep_alive = False
         self.derived: dict[object, bytes] = {}
 
-    def body_at(self, data: bytes) -> int:
-        """Where the body begins in a read that begins with the kept head; -1 if it does not."""
-        if not data.startswith(self.before):
-            return -1
-        end = data.find(self.after, len(self.before))
-        return end + len(self.after) if end >= 0 else -1
-
     def remember(self, data: bytes, parser: "ResponseParser") -> None:
         """Keep the head at the beginning of `data`, which `parser` has just read."""
         end = data.find(b"\r\n\r\n") + 4
@@ -123,16 +116,25 @@ class ResponseParser:
 
     def _known(self, data: bytes, memo: AnswerMemo) -> bool:
         """Whether the head is the engine's last one; then llhttp is not asked."""
-        at = memo.body_at(data)
-        digits = data[len(memo.before) : at - len(memo.after)] if at > 0 else b""
-        if not digits.isdigit() or len(digits) > 15:
+        before, after = memo.before, memo.after
+        if not data.startswith(before):
+            return False
+        end = data.find(after, len(before))
+        digits = data[len(before) : end]
+        if end < 0 or not digits.isdigit() or len(digits) > 15:
             return False
         self.status, self.keep_alive = memo.status, memo.keep_alive
         self.lines, self.fields, self.derived = memo.lines, memo.fields, memo.derived
-        self.content_length = self._left = int(digits)
         self.head_complete = True
         self._memo = None
-        self._counted(data[at:])
+        piece = data[end + len(after) :]
+        self.content_length = length = int(digits)
+        if len(piece) == length:
+            self.pieces.append(piece)
+            self.complete = True
+        else:
+            self._left = length
+            self._counted(piece)
         return True
 
     def _counted(self, data: bytes) -> None:

@@ -30,25 +30,26 @@ def has_usage(data: bytes) -> bool:
 
 def note_answer(usage: Usage, tail: bytes) -> None:
     """Read the usage near the end of a whole JSON answer."""
-    at = tail.rfind(b'"usage"', -_TAIL_BYTES)
+    at = tail.rfind(b'"usage":{', -_TAIL_BYTES)
     if at >= 0:
-        prompt = _number(tail, b'"prompt_tokens":', at)
-        completion = _number(tail, b'"completion_tokens":', at)
-        if prompt is not None and completion is not None:
-            usage.prompt_tokens, usage.completion_tokens = prompt, completion
-            return
-    else:
-        at = tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES)
+        try:
+            counts = _counts(tail[at + 8 : tail.find(b"}", at) + 1])
+        except msgspec.MsgspecError:  # objects inside, or names of another API
+            usage.note(tail[at:])
+        else:
+            usage.prompt_tokens = counts.prompt_tokens
+            usage.completion_tokens = counts.completion_tokens
+        return
+    at = max(tail.rfind(b'"usage"', -_TAIL_BYTES), tail.rfind(b'"prompt_eval_count"', -_TAIL_BYTES))
     if at >= 0:
         usage.note(tail[at:])
 
 
-def _number(data: bytes, name: bytes, at: int) -> int | None:
-    """The number after `name`, which includes its colon; None where there is no plain one."""
-    begin = data.find(name, at) + len(name)
-    if begin < len(name):
-        return None
-    end = data.find(b",", begin)
-    digits = data[begin:end] if 0 < end - begin < 16 else data[begin : data.find(b"}", begin)]
-    digits = digits.strip(b" }")
-    return int(digits) if digits.isdigit() and len(digits) < 16 else None
+class _Counts(msgspec.Struct, gc=False):
+    """A usage object of OpenAI's API; both fields are demanded."""
+
+    prompt_tokens: int
+    completion_tokens: int | None = None
+
+
+_counts = msgspec.json.Decoder(_Counts).decode
