@@ -59,7 +59,7 @@ FILE = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent
 )
 def test_fields(body: bytes, model: str | None, stream: bool) -> None:
     fields = read_fields(body)
-    assert (fields.model, fields.stream, fields.readable) == (model, stream, True)
+    assert (fields.model, bool(fields.stream)) == (model, stream)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_fields(body: bytes, model: str | None, stream: bool) -> None:
 )
 def test_what_cannot_be_read_gives_the_defaults(body: bytes) -> None:
     fields = read_fields(body)
-    assert (fields.model, fields.stream, fields.readable) == (None, False, False)
+    assert (fields.model, fields.stream) == (None, False)
     assert replace_model(body, "other") is None
 
 
