@@ -79,7 +79,12 @@ class ClientAnswer:
     def body(self, data: bytes, *, last: bool) -> None:
         """A piece of the body (b"" for none), `last` with the end of the message."""
         out = self._pending_head
-        self._pending_head = b""
+        if out:
+            self._pending_head = b""
+        elif data and self._chunked and not last:
+            self.sent_bytes += len(data)
+            self._exchange.connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+            return
         if data and not self._silent:
             self.sent_bytes += len(data)
             if self._chunked:
