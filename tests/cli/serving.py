@@ -30,7 +30,7 @@ class Serving:
 
     It has a session of its own, whose processes are all gone when the context ends.
     `errors` is what it wrote to standard error after the welcome, complete once it
-    has ended.
+    has ended; `audit` are the lines there that begin so.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Serving:
         self._reading: asyncio.Task[None]
         self.welcome = ""
         self.errors = ""
+        self.audit: list[str] = []
         self.lines: list[dict[str, Any]] = []
 
     @property
@@ -81,14 +82,19 @@ class Serving:
         )
         assert self._process.stderr is not None
         async with asyncio.timeout(_WITHIN_S):
-            self.welcome = (await self._process.stderr.readline()).decode()
+            while (line := (await self._process.stderr.readline()).decode()).startswith("audit "):
+                self.audit.append(line.strip())
+        self.welcome = line
         self._reading = asyncio.create_task(self._read_errors())
         return self
 
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None
         async for line in self._process.stderr:
-            self.errors += line.decode()
+            if line.startswith(b"audit "):
+                self.audit.append(line.decode().strip())
+            else:
+                self.errors += line.decode()
 
     async def line(self, message: str) -> dict[str, Any]:
         """The next log line with this message; those before it are in `lines`."""

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import socket
-import sys
 from pathlib import Path
 
 import httpx
@@ -19,14 +18,6 @@ from proa.testing.steps import WaitFor
 
 ANYWHERE = ("--listen", "127.0.0.1:0", "--control-listen", "127.0.0.1:0")
 CHAT = {"model": "scripted", "messages": [{"role": "user", "content": "안녕하세요"}]}
-
-# Descriptor 3 and LISTEN_PID can be set only in the process that becomes proa.
-HAND_OVER = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.environ |= {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
-os.execv(sys.argv[2], sys.argv[2:])
-"""
 
 
 def flags(engine: ScriptedEngine, *more: str) -> list[str]:
@@ -113,37 +104,6 @@ async def test_a_drain_lets_a_stream_end_and_a_second_signal_does_not_wait() -> 
                     assert await serving.ended() == code
 
 
-async def test_a_service_manager_hears_of_each_state_and_hands_over_its_socket(
-    tmp_path: Path,
-) -> None:
-    heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-    heard.bind(str(tmp_path / "notify"))
-    loop = asyncio.get_running_loop()
-    listener = socket.create_server(("127.0.0.1", 0))
-    launcher = [sys.executable, "-c", HAND_OVER, str(listener.fileno())]
-    environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "60000000"}
-    with heard, listener:
-        async with (
-            ScriptedEngine() as engine,
-            Serving(
-                flags(engine),
-                environment=environment,
-                pass_fds=[listener.fileno()],
-                launcher=launcher,
-            ) as serving,
-        ):
-            assert serving.url == f"http://127.0.0.1:{listener.getsockname()[1]}"
-            assert (await chat(serving.url)).status_code == 200
-            states = [await loop.sock_recv(heard, 99) for _ in range(2)]
-            assert sorted(states) == [b"READY=1", b"WATCHDOG=1"]
-            serving.signal(signal.SIGHUP)
-            assert (await loop.sock_recv(heard, 99)).startswith(b"RELOADING=1\n")
-            assert await loop.sock_recv(heard, 99) == b"READY=1"
-            serving.signal(signal.SIGINT)
-            assert await loop.sock_recv(heard, 99) == b"STOPPING=1"
-            assert await serving.ended() == 0
-
-
 async def test_addresses_and_workers_change_without_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "proa.toml"
 
@@ -169,11 +129,6 @@ async def test_addresses_and_workers_change_without_a_restart(tmp_path: Path) ->
             write("b", 2)
             await serving.line("settings reloaded")
             assert await answers("b") == [200, 200]
-            assert sorted(path.name for path in tmp_path.iterdir()) == [
-                "b.ctl",
-                "b.gw",
-                "proa.toml",
-            ]
             serving.signal(signal.SIGTERM)
             assert await serving.ended() == 0
             assert [path.name for path in tmp_path.iterdir()] == ["proa.toml"]

@@ -19,7 +19,7 @@ from proa.control.app import control_app
 from proa.control.registry import Registry
 from proa.control.traffic import EngineTraffic, traffic_in
 from proa.errors import ProaError
-from proa.gateway.listeners import inherited_listener
+from proa.gateway.listeners import inherited_socket
 from proa.gateway.supervisor import Supervisor
 from proa.telemetry.logs import open_log
 from proa.telemetry.process import GatewayView, ProcessView, ReloadView
@@ -61,7 +61,7 @@ class Program:
         self._watch = FileWatch(config.files)
         self._logs = config.gateway.logs
         self._log = open_log(self._logs.path, format=self._logs.format)
-        listeners = [inherited_listener(descriptor) for descriptor in service.listen_fds]
+        listeners = [inherited_socket(descriptor) for descriptor in service.listen_fds]
         self._supervisor = Supervisor(config.gateway, log=self._log, listeners=listeners)
         self._registry = Registry(
             config.control, publish=self._supervisor.publish, log=self._log, traffic=self._traffic

@@ -55,8 +55,8 @@ def address_of(listener: socket.socket) -> str:
     return f"{host}:{name[1]}"
 
 
-def inherited_listener(descriptor: int) -> socket.socket:
-    """A listening socket that this process was started with."""
+def inherited_socket(descriptor: int) -> socket.socket:
+    """A socket that this process was started with."""
     sock = socket.socket(fileno=descriptor)
     sock.set_inheritable(False)
     sock.setblocking(False)

@@ -19,8 +19,9 @@ import uvloop
 
 from proa.errors import ProaError
 from proa.gateway.acceptor import Acceptor
+from proa.gateway.client_queue import ClientQueue
 from proa.gateway.connection import ClientConnection
-from proa.gateway.listeners import inherited_listener
+from proa.gateway.listeners import inherited_socket
 from proa.gateway.messages import (
     ApplyFleet,
     ApplySettings,
@@ -34,7 +35,6 @@ from proa.telemetry.logs import open_log
 from proa.telemetry.rows import Header, SharedRows
 
 _DRAIN_POLL_S = 0.05
-_DESCRIPTORS_AT_ONCE = 16
 
 
 class Worker:
@@ -47,11 +47,10 @@ class Worker:
         self._channel = socket.socket(fileno=arguments.channel_fd)
         self._told_to_end: asyncio.Future[float] = loop.create_future()
         # clients
-        self._listeners = [inherited_listener(descriptor) for descriptor in arguments.listen_fd]
+        self._listeners = [inherited_socket(descriptor) for descriptor in arguments.listen_fd]
         self._acceptor: Acceptor | None = None
-        self._queue: socket.socket | None = None
-        if arguments.clients_fd is not None:
-            self._queue = inherited_listener(arguments.clients_fd)
+        self._clients_fd: int | None = arguments.clients_fd
+        self._queue: ClientQueue | None = None
         self._tls: ssl.SSLContext | None = None
         self._adopting: set[asyncio.Task[None]] = set()
 
@@ -111,8 +110,8 @@ class Worker:
         if self._acceptor is not None or self._told_to_end.done():
             return
         self._acceptor = Acceptor(self._listeners, self._adopt)
-        if self._queue is not None:
-            self._loop.add_reader(self._queue.fileno(), self._fetch)
+        if self._clients_fd is not None:
+            self._queue = ClientQueue(inherited_socket(self._clients_fd), self._adopt)
         self._plane.sweep()
 
     def _end(self, accept_s: float) -> None:
@@ -120,25 +119,6 @@ class Worker:
             self._told_to_end.set_result(accept_s)
 
     # clients
-
-    def _fetch(self) -> None:
-        """The supervisor handed us accepted clients; without more it closes the queue."""
-        queue = self._queue
-        assert queue is not None
-        while True:
-            try:
-                data, descriptors, _, _ = socket.recv_fds(queue, 1, _DESCRIPTORS_AT_ONCE)
-            except BlockingIOError:
-                return
-            if not data:
-                self._loop.remove_reader(queue.fileno())
-                queue.close()
-                self._queue = None
-                return
-            for descriptor in descriptors:
-                client = socket.socket(fileno=descriptor)
-                client.setblocking(False)
-                self._adopt(client)
 
     def _adopt(self, client: socket.socket) -> bool:
         task = self._loop.create_task(self._connect(client))
@@ -187,7 +167,8 @@ class Worker:
 
     def _has_clients(self) -> bool:
         """Whether some are connected, or can still come."""
-        return bool(self._plane.connections or self._adopting or self._listeners or self._queue)
+        queued = self._queue is not None and self._queue.open
+        return bool(self._plane.connections or self._adopting or self._listeners or queued)
 
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext:
