@@ -6,6 +6,7 @@ broke afterwards. It never talks to the client itself.
 """
 
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from proa.gateway.exchange import Exchange
 
 ERROR_BODY_MAX_BYTES = 65_536
+_OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
 _WEIGHED = frozenset((408, 424, 429, 499))
 _MOVING_S = 2.0
 
@@ -70,15 +72,21 @@ class Attempt:
             raise
         except (OSError, UnicodeError) as error:
             self._connecting = None
-            self._fail(
-                Outcome.BROKEN, 502, f"engine {self.link.name} can't be reached: {_reason(error)}"
-            )
+            self._unreachable(error)
             return
         self._connecting = None
         if self.lease.open:
             self._send(connection)
         else:
             connection.close()
+
+    def _unreachable(self, error: Exception) -> None:
+        """No connection: the engine's fault, unless this machine has nothing left for one."""
+        if getattr(error, "errno", None) in _OURS:
+            self._fail(Outcome.CANCELLED, 503, f"the gateway can't connect: {_reason(error)}")
+        else:
+            message = f"engine {self.link.name} can't be reached: {_reason(error)}"
+            self._fail(Outcome.BROKEN, 502, message)
 
     def _send(self, connection: UpstreamConnection) -> None:
         exchange = self.exchange
