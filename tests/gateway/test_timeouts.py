@@ -1,6 +1,7 @@
 """Engines that say nothing: who waits how long, and what it means (G41, G50, G54)."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from tests.gateway.apis import ANTHROPIC, CHAT, OLLAMA, RESPONSES, StreamingApi
@@ -105,7 +106,7 @@ async def test_g50_a_hung_engine_hurts_nobody_else_and_is_ejected() -> None:
     ):
         waiting = [asyncio.ensure_future(gateway.ask(CHAT.request)) for _ in range(3)]
         await hung.wait_running(3)
-        models = {"main": ("hung-only",), "aux": ("scripted",)}
+        models: dict[str, Sequence[str]] = {"main": (), "aux": ("scripted",)}
         gateway.see(models=models)
         assert (await gateway.ask(ASK)).header("x-proa-engine") == "aux"
         gateway.see()
