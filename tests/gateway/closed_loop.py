@@ -33,12 +33,12 @@ class ClosedLoop:
         *,
         connections: int,
         rate: float = 0.0,
-        request: bytes = CHAT,
+        request: bytes | Callable[[], bytes] = CHAT,
     ) -> None:
         self.ok = 0
         self.failures: list[str] = []
         self.reconnects = 0
-        self.request = request
+        self._request = request
         self.sent = 0
         self._connections = connections
         self._interval_s = connections / rate if rate else 0.0
@@ -87,9 +87,12 @@ class ClosedLoop:
         async with asyncio.timeout(_WITHIN_S):
             await waiter
 
-    def may_send(self) -> bool:
-        self.sent += not self._stopping
-        return not self._stopping
+    def next_request(self) -> bytes:
+        """What to send now; empty when no more is to be sent."""
+        if self._stopping:
+            return b""
+        self.sent += 1
+        return self._request if isinstance(self._request, bytes) else self._request()
 
     def after(self, seconds: float, what: Callable[[], None]) -> None:
         self._loop.call_later(seconds, what)
@@ -149,9 +152,9 @@ class _Client(asyncio.Protocol):
         self._next()
 
     def _next(self) -> None:
-        if not self.transport.is_closing() and self._load.may_send():
+        if not self.transport.is_closing() and (request := self._load.next_request()):
             self.is_waiting = True
-            self.transport.write(self._load.request)
+            self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
