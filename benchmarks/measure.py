@@ -139,7 +139,8 @@ class _Run:
 
 VARIANTS = {
     "with the request log": subjects.ProaSpec(log=True),
-    "with a route by input tokens": subjects.ProaSpec(by_length=True),
+    "with a route by header": subjects.ProaSpec(extra_route=subjects.HEADER_ROUTE),
+    "with a route by input tokens": subjects.ProaSpec(extra_route=subjects.LENGTH_ROUTE),
 }
 
 

@@ -79,8 +79,8 @@ overflow_when = {{ in_flight = 8 }}
 {extra_route}
 
 [[routes]]
-name = "team"
-match = {{ headers = {{ x-team = "sales" }} }}
+name = "coder"
+match = {{ model = "coder-*" }}
 prefer = ["main"]
 
 [[routes]]
@@ -95,7 +95,14 @@ prefer = ["main", "aux"]
 fallback_on = [429, 503]
 """
 
-SHORT_ROUTE = """
+HEADER_ROUTE = """
+[[routes]]
+name = "team"
+match = { headers = { x-team = "sales" } }
+prefer = ["main"]
+"""
+
+LENGTH_ROUTE = """
 [[routes]]
 name = "short"
 match = { max_input_tokens = 20 }
@@ -117,10 +124,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class ProaSpec:
-    """What differs between the settings of proa: a request log, a route by input tokens."""
+    """What differs between the settings of proa: a request log, a further route."""
 
     log: bool = False
-    by_length: bool = False
+    extra_route: str = ""
 
 
 class StartError(Exception):
@@ -180,7 +187,7 @@ def proa(
         directory=directory,
         engines=tables,
         log=str(spec.log).lower(),
-        extra_route=SHORT_ROUTE if spec.by_length else "",
+        extra_route=spec.extra_route,
     )
     file.write_text(text)
     command = [sys.executable, "-m", "proa", "serve", str(file)]
