@@ -41,7 +41,7 @@ class EventRelay:
     def __init__(self, surface: Surface, *, ndjson: bool, started: bool = False) -> None:
         self._surface = surface
         self.ndjson = ndjson
-        self._border = b"\n" if ndjson else b"\n\n"
+        self._border: bytes | tuple[bytes, ...] = b"\n" if ndjson else (b"\n\n", b"\r\n\r\n")
         self._usage_sign = b"_eval_count" if surface.api is Api.OLLAMA else b'"usage"'
         self._may_fail = surface.api is Api.RESPONSES or not surface.end_marks
         self._tail = b""

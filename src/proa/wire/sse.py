@@ -16,11 +16,10 @@ def last_event_end(data: bytes) -> int:
 
     A trailing CR LF CR is not an end yet: its LF is on the way.
     """
-    return max(
-        data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0,
-        data.rfind(b"\n\r\n") + 3 if b"\n\r\n" in data else 0,
-        data.rfind(b"\r\r") + 2 if b"\r\r" in data else 0,
-    )
+    at = data.rfind(b"\n\n") + 2
+    with_cr = data.rfind(b"\n\r\n") + 3
+    bare_cr = data.rfind(b"\r\r") + 2
+    return max(at if at > 1 else 0, with_cr if with_cr > 2 else 0, bare_cr if bare_cr > 1 else 0)
 
 
 def last_line_end(data: bytes) -> int:
