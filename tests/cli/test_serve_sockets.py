@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import sys
@@ -31,7 +32,7 @@ sys.addaudithook(watch)
 """
 LIMITED = """
 import os, resource, sys
-resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]),) * 2)
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]) // 2, int(sys.argv[1])))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 
@@ -122,6 +123,8 @@ async def test_without_descriptors_clients_wait_and_none_is_lost(
         file = config(tmp_path, engine, listen="127.0.0.1:0", more=f"workers = {workers}")
         launcher = [sys.executable, "-c", LIMITED, "64"]
         serving = await stack.enter_async_context(Serving([file], launcher=launcher))
+        for pid in (serving.pid, *await serving.worker_pids()):
+            assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (64, 64)
         crowd = AsyncExitStack()
         async with crowd:
             for _ in range(200):

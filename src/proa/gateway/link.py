@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from proa.domain.fleet import EngineSpec
 from proa.domain.outcome import Outcome
+from proa.gateway.peers import watch_peer
 from proa.routing.breaker import Breaker
 from proa.routing.spec import BreakerSpec
 from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
@@ -75,7 +76,11 @@ class EngineLink:
         self.counts[Engine.CONNECTS] += 1
         if self._unix_path is not None:
             return (await loop.create_unix_connection(factory, self._unix_path))[1]
-        return (await loop.create_connection(factory, self._host, self._port, ssl=self._ssl))[1]
+        transport, protocol = await loop.create_connection(
+            factory, self._host, self._port, ssl=self._ssl
+        )
+        watch_peer(transport.get_extra_info("socket"))
+        return protocol
 
     def idle_connection(self, oldest_s: float) -> "UpstreamConnection | None":
         """The most recently used idle connection that is not older than `oldest_s`."""

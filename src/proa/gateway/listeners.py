@@ -6,11 +6,9 @@ import socket
 import stat
 
 from proa.errors import InputError
+from proa.gateway.peers import watch_peer
 
 _BACKLOG = 4096
-_KEEPALIVE_IDLE_S = 60
-_KEEPALIVE_INTERVAL_S = 10
-_UNACKNOWLEDGED_MS = 60_000
 
 
 def open_listener(listen: str, *, key: str = "gateway.listen") -> socket.socket:
@@ -78,16 +76,8 @@ def _tcp(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
         sock.close()
         raise
     sock.setblocking(False)
-    _watch_peers(sock)
+    watch_peer(sock)
     return sock
-
-
-def _watch_peers(sock: socket.socket) -> None:
-    """Clients that vanished without a word are noticed; what is set here, they inherit."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_INTERVAL_S)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNACKNOWLEDGED_MS)
 
 
 def _unix(path: str) -> socket.socket:
