@@ -1,5 +1,7 @@
 """The relay of event streams: cut anywhere it gives the same bytes, and only whole events."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,6 +176,17 @@ def test_an_event_without_end_is_given_up_at_1_mib(line_end: bytes) -> None:
     assert relay.feed(b"data: " + b"x" * 1_048_570) == b""
     with pytest.raises(TailTooLong):
         relay.feed(b"y")
+
+
+def test_a_large_event_in_small_reads_is_not_searched_again_and_again() -> None:
+    piece = b"x" * 512
+    for ndjson in (False, True):
+        relay = relay_of(ndjson=ndjson)
+        started_s = time.thread_time()
+        for _ in range(2000):
+            assert relay.feed(piece) == b""
+        assert time.thread_time() - started_s < 0.25
+        assert relay.feed(b"\n\n")
 
 
 def test_a_large_event_passes() -> None:

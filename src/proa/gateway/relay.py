@@ -8,6 +8,7 @@ from proa.wire.usage import Usage, has_usage
 
 TAIL_MAX_BYTES = 1_048_576
 PEEK_MAX_BYTES = 65_536
+_BORDER_BYTES = 3
 
 
 class TailTooLong(Exception):
@@ -31,6 +32,8 @@ class EventRelay:
         "_may_fail",
         "_surface",
         "_tail",
+        "_tail_bytes",
+        "_tail_end",
         "_usage_sign",
         "error",
         "ndjson",
@@ -44,7 +47,9 @@ class EventRelay:
         self._border: bytes | tuple[bytes, ...] = b"\n" if ndjson else (b"\n\n", b"\r\n\r\n")
         self._usage_sign = b"_eval_count" if surface.api is Api.OLLAMA else b'"usage"'
         self._may_fail = surface.api is Api.RESPONSES or not surface.end_marks
-        self._tail = b""
+        self._tail: list[bytes] = []
+        self._tail_bytes = 0
+        self._tail_end = b""
         self._held = b""
         self._last = self._before_last = b""
         self.started = started
@@ -58,8 +63,11 @@ class EventRelay:
             TailTooLong: an incomplete event above 1 MiB.
         """
         if self._tail:
-            data = self._tail + data
-            self._tail = b""
+            window = self._tail_end + data
+            if not self._last_end(window):
+                self._hold(data, window)
+                return b""
+            data = self._whole_tail() + data
         if not data.endswith(self._border):
             data = self._cut(data)
             if not data:
@@ -75,7 +83,7 @@ class EventRelay:
 
     def finish(self) -> bytes:
         """The stream has ended: what it ended with, where that lacks its line end."""
-        tail, self._tail = self._tail, b""
+        tail = self._whole_tail()
         if tail:
             self._before_last, self._last = self._last, tail
             data = tail if self.ndjson else event_data(tail)
@@ -99,11 +107,27 @@ class EventRelay:
         return held
 
     def _cut(self, data: bytes) -> bytes:
-        end = last_line_end(data) if self.ndjson else last_event_end(data)
-        self._tail = data[end:]
-        if len(self._tail) > TAIL_MAX_BYTES:
-            raise TailTooLong
+        end = self._last_end(data)
+        if end < len(data):
+            self._hold(data[end:], data)
         return data[:end]
+
+    def _last_end(self, data: bytes) -> int:
+        return last_line_end(data) if self.ndjson else last_event_end(data)
+
+    def _hold(self, part: bytes, window: bytes) -> None:
+        """Keep a part of an event; of what is held only the end is looked at again."""
+        self._tail.append(part)
+        self._tail_end = window[-_BORDER_BYTES:]
+        self._tail_bytes += len(part)
+        if self._tail_bytes > TAIL_MAX_BYTES:
+            raise TailTooLong
+
+    def _whole_tail(self) -> bytes:
+        tail = b"".join(self._tail)
+        self._tail.clear()
+        self._tail_bytes = 0
+        return tail
 
     def _up_to_error(self, block: bytes) -> bytes:
         for piece, end in self._pieces(block):
