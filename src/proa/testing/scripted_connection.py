@@ -69,7 +69,8 @@ class ScriptedConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        self.transport.set_write_buffer_limits(high=0)
+        secure = transport.get_extra_info("sslcontext") is not None
+        self.transport.set_write_buffer_limits(high=int(secure))  # TLS would never resume from 0
         number = self._engine.connection_opened(self)
         self._reader = RequestReader(number, self._on_head, self._on_end)
         if not self._engine.accepting.is_set():
