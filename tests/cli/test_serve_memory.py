@@ -15,8 +15,8 @@ from tests.gateway.closed_loop import ClosedLoop
 from proa.testing.raw_response import json_request
 
 ROUNDS = 10
-REQUESTS_A_ROUND = 1600
-ABORTS_A_ROUND = 400
+REQUESTS_A_ROUND = 1200
+ABORTS_A_ROUND = 300
 GROWTH = 1.10
 STREAM = json_request({"model": "fast", "messages": [], "stream": True})
 

@@ -91,6 +91,12 @@ async def test_a_hundred_reloads_at_200_requests_a_second_fail_nothing(
         assert b"two" in await old.read_until(b"[DONE]")
 
 
+async def reload(serving: Serving) -> None:
+    """Without the wait until the changed file is noticed."""
+    serving.signal(signal.SIGHUP)
+    await serving.line("settings reloaded")
+
+
 def varied(number: int) -> str:
     match = 'match = { path = "/v1/chat/completions" }'
     route = f'[[routes]]\nname = "r{number}"\n{match}\nprefer = ["e0"]\n'
@@ -146,7 +152,7 @@ async def test_keys_engines_and_routes_change_live(file: File, tmp_path: Path) -
         route = '[[routes]]\nname = "faq"\nmatch = { path = "/api/faq" }\n'
         route += 'rewrite_path = "/v1/chat/completions"\nprefer = ["e2"]\n'
         file.write(*engines, more=route)
-        await serving.line("settings reloaded")
+        await reload(serving)
         await serving.until(
             lambda status: [engine["state"] for engine in status["engines"]] == ["ready"] * 3
         )
@@ -154,13 +160,13 @@ async def test_keys_engines_and_routes_change_live(file: File, tmp_path: Path) -
         assert await engine_of("/api/faq") == "e2"
         # they go again, and their models with them
         file.write(*engines[:1])
-        await serving.line("settings reloaded")
+        await reload(serving)
         assert await models() == {"m0", "scripted"}
         assert await engine_of() == "e0"
         # keys: a file of keys appears, a key is taken out of it
         first = add_key(keys, "first")
         file.write(*engines[:1], gateway='api_keys_file = "keys.toml"')
-        await serving.line("settings reloaded")
+        await reload(serving)
         assert await engine_of() == "401"
         assert await engine_of(key=first) == "e0"
         second = add_key(keys, "second")
@@ -179,12 +185,12 @@ async def test_workers_and_address_change_under_load(file: File, port: int) -> N
             async with ClosedLoop(serving.url, connections=8, rate=100) as load:
                 for workers in (2, 1):
                     file.write(engine, gateway=f"workers = {workers}")
-                    await serving.line("settings reloaded")
+                    await reload(serving)
                     assert len(await serving.worker_pids()) == workers
                     await load.answered(20)
                 file.listen = f"127.0.0.1:{port}"
                 file.write(engine)
-                await serving.line("settings reloaded")
+                await reload(serving)
                 await load.answered(20)
                 assert load.failures == []
                 await refusal_of(serving.url)

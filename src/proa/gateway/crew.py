@@ -16,9 +16,10 @@ from proa.errors import OwnFault
 from proa.gateway.acceptor import Acceptor
 from proa.gateway.listeners import path_of
 from proa.gateway.messages import Drain, Message
+from proa.gateway.row_pool import RowPool
 from proa.gateway.worker_process import WorkerProcess
 from proa.telemetry.logs import Log
-from proa.telemetry.rows import Header, SharedRows
+from proa.telemetry.rows import Header
 
 _READY_WITHIN_S = 20.0
 _POLL_S = 0.01
@@ -26,32 +27,6 @@ _BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _STABLE_S = 30.0
 _EARLY_ENDS = 3
 _KILL_AFTER_S = 2.0
-
-
-class RowPool:
-    """The shared rows and which of them no worker has."""
-
-    def __init__(self, rows: SharedRows) -> None:
-        self.rows = rows
-        self._free = list(range(1, len(rows.rows)))
-
-    def take(self) -> int:
-        """A row for a new worker.
-
-        Raises:
-            OwnFault: workers that still finish what they have hold all of them.
-        """
-        if not self._free:
-            raise OwnFault("too many old workers still finish what they have")
-        index = min(self._free)
-        self._free.remove(index)
-        self.rows.use(index)
-        return index
-
-    def give_back(self, index: int) -> None:
-        """Keep the counters of the worker that ended, and clear its row."""
-        self.rows.retire(index)
-        self._free.append(index)
 
 
 class Crew:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 from proa.domain.fleet import FleetView
 from proa.errors import OwnFault
-from proa.gateway.crew import Crew, RowPool
+from proa.gateway.crew import Crew
 from proa.gateway.listeners import address_of, close_listener, open_listener
 from proa.gateway.messages import ApplyFleet, ApplySettings, Message, ReopenLogs
+from proa.gateway.row_pool import RowPool
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.slots import Slots
 from proa.telemetry.logs import Log

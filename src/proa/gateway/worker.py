@@ -30,7 +30,8 @@ from proa.gateway.messages import (
     next_message,
 )
 from proa.gateway.plane import DataPlane
-from proa.gateway.settings import GatewaySettings, TlsSettings
+from proa.gateway.settings import GatewaySettings
+from proa.gateway.tls import server_context
 from proa.telemetry.logs import open_log
 from proa.telemetry.rows import Header, SharedRows
 
@@ -169,21 +170,6 @@ class Worker:
         """Whether some are connected, or can still come."""
         queued = self._queue is not None and self._queue.open
         return bool(self._plane.connections or self._adopting or self._listeners or queued)
-
-
-def server_context(tls: TlsSettings) -> ssl.SSLContext:
-    """What connections use from now on; those that are open keep theirs.
-
-    Raises:
-        OSError: a file is unreadable, or certificate and key are no pair.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.set_alpn_protocols(["http/1.1"])
-    context.load_cert_chain(tls.cert_file, tls.key_file)
-    if tls.client_ca_file is not None:
-        context.load_verify_locations(tls.client_ca_file)
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
 
 
 def main(arguments: list[str]) -> int:
