@@ -182,7 +182,7 @@ class Attempt:
         self.lease.release(outcome, self.exchange.plane.now)
 
 
-# Modes: what a read means, from the head of the answer to its end. Each takes the attempt and its parser.
+# Modes: what a read means, from the head of the answer to its end.
 
 
 def _head(attempt: Attempt, parser: ResponseParser) -> None:

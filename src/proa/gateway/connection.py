@@ -36,8 +36,9 @@ class ClientConnection(asyncio.Protocol):
 
     __slots__ = (
         "_body", "_checked_bytes", "_full", "_head_since", "_heads", "_looping", "_paused_reading",
-        "_pending", "_stuck_bytes", "_stuck_since", "_trusted_peer", "_watch", "body_read", "closing",
-        "closing_after", "deadline", "exchange", "peer", "plane", "secure", "transport",
+        "_pending", "_stuck_bytes", "_stuck_since", "_watch", "body_read", "closing",
+        "closing_after", "deadline", "exchange", "peer", "peer_is_trusted", "plane", "secure",
+        "transport",
     )  # fmt: skip
 
     def __init__(self, plane: "DataPlane") -> None:
@@ -48,7 +49,7 @@ class ClientConnection(asyncio.Protocol):
         self.secure = False
         self.closing = False
         self.deadline = plane.now + plane.settings.limits.head_timeout_s
-        self._trusted_peer = False
+        self.peer_is_trusted = False
         # request
         self.exchange: Exchange | None = None
         self.body_read = True
@@ -74,7 +75,7 @@ class ClientConnection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         self.peer = str(peer[0]) if isinstance(peer, tuple) else "unix"
         self.secure = transport.get_extra_info("sslcontext") is not None
-        self._trusted_peer = self.plane.trusts(self.peer)
+        self.peer_is_trusted = self.plane.trusts(self.peer)
         self.plane.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -154,7 +155,7 @@ class ClientConnection(asyncio.Protocol):
         self._looping = False
 
     def _odd_head(self, data: bytes, end: int) -> bytes:
-        """Empty lines before a head, half a head, or too large a one; returns what is left to do."""
+        """Empty lines first, half a head, or too large a one; returns what is left to do."""
         if data[0] in b"\r\n":
             stripped = data.lstrip(b"\r\n")
             if stripped:
@@ -303,7 +304,7 @@ class ClientConnection(asyncio.Protocol):
             self.transport.close()
 
     def end_badly(self, *, hard: bool) -> None:
-        """Close so that the client sees a cut answer; `hard` where a FIN would look like the end."""
+        """Close so that a client sees a cut answer; `hard` where a FIN would look like an end."""
         if self.closing:
             return
         if hard:
@@ -314,19 +315,6 @@ class ClientConnection(asyncio.Protocol):
             self.transport.abort()
         else:
             self.close()
-
-    def forwarding_lines(self, fields: dict[bytes, bytes]) -> bytes:
-        """X-Forwarded-* lines; what a trusted proxy sent is kept and continued."""
-        peer = self.peer.encode()
-        proto = b"https" if self.secure else b"http"
-        host = fields.get(b"host", b"")
-        if self._trusted_peer:
-            earlier = fields.get(b"x-forwarded-for")
-            peer = earlier + b", " + peer if earlier else peer
-            proto = fields.get(b"x-forwarded-proto", proto)
-            host = fields.get(b"x-forwarded-host", host)
-        lines = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nx-forwarded-host: %b\r\n"
-        return lines % (peer, proto, host)
 
     # time
 
@@ -356,9 +344,8 @@ class ClientConnection(asyncio.Protocol):
         elif self.transport.get_write_buffer_size():  # still reading its last answer
             self.deadline = now + self.plane.settings.limits.keep_alive_s
             self._sweep_stuck(now)
-        elif now >= self.deadline or self._may_leave(now):
-            if not self._has_unread():
-                self.close()
+        elif (now >= self.deadline or self._may_leave(now)) and not self._has_unread():
+            self.close()
 
     def _may_leave(self, now: float) -> bool:
         """Whether a drain may end the connection: no request is on its way."""

@@ -10,9 +10,9 @@ from proa.wire.request_head import RequestHead
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`status` 0 lets the request in, with its `key` where keys are asked for; 204 answers a preflight.
+    """`status` 0 lets the request in, with its `key` where keys are asked for.
 
-    `local` tells that the gateway may have the answer itself.
+    204 answers a preflight. `local` tells that the gateway may have the answer itself.
     """
 
     status: int = 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from proa.domain.outcome import Outcome
 from proa.domain.request import RouteRequest
 from proa.gateway import local_answers
+from proa.gateway.accounting import account
 from proa.gateway.answers import engine_error_body, error_body, error_event
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
@@ -23,8 +24,9 @@ from proa.gateway.doorkeeper import Verdict
 from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
+from proa.gateway.request_start import request_start
 from proa.routing.decision import Refusal, RouteMatch
-from proa.telemetry.rows import Engine, Header, observe_duration, observe_ttft
+from proa.telemetry.rows import Engine, Header, observe_ttft
 from proa.wire.request_head import RequestHead
 from proa.wire.response_parser import ResponseParser
 from proa.wire.surface import Api, surface_of
@@ -144,7 +146,9 @@ class Exchange:
         self._match = match
         if match.fallback_on is not None:
             self.fallback_on = match.fallback_on
-        if (match.rewrites_model or match.rewrite_path is not None) and not self._rewrite(match, asked):
+        if (match.rewrites_model or match.rewrite_path is not None) and not self._rewrite(
+            match, asked
+        ):
             return
         self._dispatch()
 
@@ -204,36 +208,10 @@ class Exchange:
         if start is None:
             if len(head.derived) >= _DERIVED_MAX:
                 head.derived.clear()
-            start = head.derived[key] = self._upstream_lines(link, asked.target)
+            start = head.derived[key] = request_start(self.connection, head, link, asked.target)
         if self.body or head.chunked or b"content-length" in head.fields:
             return b"%b%b\r\ncontent-length: %d\r\n\r\n" % (start, self.request_id, len(self.body))
         return b"%b%b\r\n\r\n" % (start, self.request_id)
-
-    def _upstream_lines(self, link: EngineLink, target: bytes) -> bytes:
-        """What is the same for every request with this head to this engine, up to `x-request-id: `."""
-        head, fields = self.head, self.head.fields
-        parts = [
-            head.method,
-            b" ",
-            link.path_prefix,
-            target,
-            b" HTTP/1.1\r\n",
-            link.request_lines,
-            *head.lines,
-        ]
-        kept = [b"content-type"]
-        if self.plane.doorkeeper.is_open and not link.sends_key:
-            kept += (b"authorization", b"x-api-key")
-        parts += (name + b": " + fields[name] + b"\r\n" for name in kept if name in fields)
-        parts.append(self.connection.forwarding_lines(fields))
-        via = fields.get(b"via")
-        parts.append(
-            self.plane.via_line
-            if via is None
-            else b"via: " + via + b", " + self.plane.via + b"\r\n"
-        )
-        parts.append(b"x-request-id: ")
-        return b"".join(parts)
 
     # time
 
@@ -383,14 +361,11 @@ class Exchange:
             wanted = status in match.fallback_on
         else:
             wanted = outcome in _RETRY_ANYWAY
-        if not wanted:
-            return False
-        if attempt.body_sent:
-            if self._retries or not self.plane.retry_budget.withdraw():
-                return False
-            self._retries += 1
-        attempt.link.counts[Engine.RETRIES] += 1
-        return True
+        if wanted and attempt.body_sent:
+            wanted = not self._retries and self.plane.retry_budget.withdraw()
+            self._retries += wanted
+        attempt.link.counts[Engine.RETRIES] += wanted
+        return wanted
 
     def stream_failed(self, attempt: Attempt, outcome: Outcome) -> None:
         """The engine itself said in band that the stream broke; its event has gone out."""
@@ -399,7 +374,7 @@ class Exchange:
         self.finish(outcome, self.answer.status)
 
     def stream_broke(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
-        """The answer broke after its status was sent: an error event where there is room for one."""
+        """The answer broke after its status was sent: an error event where one has room."""
         attempt.link.counts[Engine.BROKEN_STREAMS] += 1
         relay = attempt.relay
         if relay is not None or self.answer.is_events:
@@ -413,8 +388,8 @@ class Exchange:
     # ends
 
     def refuse(
-        self, status: int, message: str, code: str | None = None, *,
-        headers: bytes = b"", retry_after_s: int | None = None, outcome: Outcome = Outcome.CLIENT_FAULT,
+        self, status: int, message: str, code: str | None = None, *, headers: bytes = b"",
+        retry_after_s: int | None = None, outcome: Outcome = Outcome.CLIENT_FAULT,
     ) -> None:  # fmt: skip
         """Answer with an error of our own in the API's form."""
         lines = [headers] if headers else []
@@ -454,18 +429,11 @@ class Exchange:
             self.body_source.release()
         duration_s = plane.clock() - self.started_s
         if attempt is not None:
-            link, usage = attempt.link, attempt.usage
-            observe_duration(link.counts, int(duration_s * 1e6))
-            if usage.prompt_tokens is not None:
-                link.counts[Engine.PROMPT_TOKENS] += usage.prompt_tokens
-                if (
-                    self.asked is not None
-                    and self.asked.features is not None
-                    and outcome is Outcome.OK
-                ):
-                    plane.tokens.learn(self.asked, usage.prompt_tokens)
-            if usage.completion_tokens is not None:
-                link.counts[Engine.COMPLETION_TOKENS] += usage.completion_tokens
+            account(attempt, duration_s)
+            tokens = attempt.usage.prompt_tokens
+            asked = self.asked
+            if tokens and asked is not None and asked.features and outcome is Outcome.OK:
+                plane.tokens.learn(asked, tokens)
         if self.settings.logs.requests:
             plane.log_exchange(self, outcome, status, duration_s)
         self.answer.detach()

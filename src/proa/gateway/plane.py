@@ -93,7 +93,6 @@ class DataPlane:
         keys = None if settings.keys is None else KeyRing(settings.keys, message.key_slots)
         self.cors = Cors(settings.cors_allow_origins)
         self.via = b"1.1 proa-" + message.instance.encode()
-        self.via_line = b"via: " + self.via + b"\r\n"
         self.doorkeeper = Doorkeeper(keys, self.cors, self.via)
         self._trusted = [
             ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies
@@ -175,10 +174,10 @@ class DataPlane:
         """Answer something that never became a request."""
         body = error_body(Api.OPENAI, status, message)
         retry = b"retry-after: 1\r\n" if status in (429, 503) else b""
-        connection.transport.write(
-            b"%bcontent-type: application/json\r\ncontent-length: %d\r\n%bx-request-id: %b\r\n%b\r\n%b"
-            % (STATUS_LINES[status], len(body), retry, self.request_id(None), CLOSE, body)
-        )
+        head = b"%bcontent-type: application/json\r\ncontent-length: %d\r\n%bx-request-id: %b\r\n%b"
+        identity = self.request_id(None)
+        start = head % (STATUS_LINES[status], len(body), retry, identity, CLOSE)
+        connection.transport.write(start + b"\r\n" + body)
 
     def trusts(self, peer: str) -> bool:
         """Whether a peer's forwarding headers are believed."""

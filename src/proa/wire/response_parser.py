@@ -61,7 +61,8 @@ class ResponseParser:
 
     __slots__ = (
         "_fed", "_head_request", "_left", "_memo", "_parser", "complete", "content_length",
-        "derived", "fields", "head_complete", "keep_alive", "lines", "overrun", "pieces", "status", "until_close",
+        "derived", "fields", "head_complete", "keep_alive", "lines", "overrun", "pieces", "status",
+        "until_close",
     )  # fmt: skip
 
     def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
@@ -92,10 +93,7 @@ class ResponseParser:
             self.overrun = True
             return
         if self._parser is None:
-            if self.head_complete:
-                self._counted(data)
-                return
-            if self._memo is not None and self._known(data, self._memo):
+            if self._without_llhttp(data):
                 return
             self._parser = httptools.HttpResponseParser(self)
         if not self.head_complete:
@@ -114,11 +112,15 @@ class ResponseParser:
                 self._memo.remember(data, self)
             self._memo = None
 
-    def _known(self, data: bytes, memo: AnswerMemo) -> bool:
-        """Whether the head is the engine's last one; then llhttp is not asked."""
-        before, after = memo.before, memo.after
-        if not data.startswith(before):
+    def _without_llhttp(self, data: bytes) -> bool:
+        """Read on where the head is known from an earlier answer; false where llhttp must."""
+        memo = self._memo
+        if self.head_complete:
+            self._counted(data)
+            return True
+        if memo is None or not data.startswith(memo.before):
             return False
+        before, after = memo.before, memo.after
         end = data.find(after, len(before))
         digits = data[len(before) : end]
         if end < 0 or not digits.isdigit() or len(digits) > 15:
