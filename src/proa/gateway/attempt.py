@@ -26,6 +26,7 @@ ERROR_BODY_MAX_BYTES = 65_536
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
 _WEIGHED = frozenset((408, 424, 429, 499))
 _MOVING_S = 2.0
+_USAGE_BYTES = 4096
 
 
 class Attempt:
@@ -38,6 +39,7 @@ class Attempt:
     paused = False
     _connecting: asyncio.Task[None] | None = None
     _fresh_only = False
+    _begin = b""
     _captured = b""
     _tail = b""
 
@@ -189,7 +191,7 @@ def _head(attempt: Attempt, parser: ResponseParser) -> None:
     if not parser.head_complete:
         return
     exchange, status = attempt.exchange, parser.status
-    content_type = parser.fields.get(b"content-type", b"")
+    content_type = parser.fields.get(b"content-type", b"").lower()
     if status >= 400 and (status >= 500 or status in _WEIGHED or status in exchange.fallback_on):
         mode = _weigh
     elif exchange.committed and not content_type.startswith(b"text/event-stream"):
@@ -214,7 +216,9 @@ def _pass(attempt: Attempt, parser: ResponseParser) -> None:
     if pieces:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
-        attempt._tail = data if len(data) >= 4096 else attempt._tail[-4096:] + data
+        if not attempt._begin:
+            attempt._begin = data[:_USAGE_BYTES]
+        attempt._tail = data if len(data) >= _USAGE_BYTES else attempt._tail[-_USAGE_BYTES:] + data
         exchange.answer.body(data, last=parser.complete)
     elif parser.complete:
         exchange.answer.body(b"", last=True)
@@ -223,6 +227,8 @@ def _pass(attempt: Attempt, parser: ResponseParser) -> None:
         outcome = Outcome.OK if status < 400 else Outcome.CLIENT_FAULT
         if outcome is Outcome.OK:
             note_answer(attempt.usage, attempt._tail)
+            if attempt.usage.prompt_tokens is None and len(attempt._begin) == _USAGE_BYTES:
+                note_answer(attempt.usage, attempt._begin)  # llama.cpp's embeddings come last
         attempt._finish(parser, outcome)
         exchange.finish(outcome, status)
 
@@ -239,7 +245,7 @@ def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
         attempt._finish(parser, outcome)
     else:
         attempt.cancel(outcome)
-    exchange.engine_error(attempt, outcome, parser.status, body, parser.fields)
+    exchange.engine_error(attempt, outcome, parser.status, body, parser)
 
 
 def _events(attempt: Attempt, parser: ResponseParser) -> None:
@@ -272,7 +278,7 @@ def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
     if relay.started:
         attempt.exchange.stream_failed(attempt, outcome)
     else:
-        attempt.exchange.engine_error(attempt, outcome, error.status, error.data, {})
+        attempt.exchange.engine_error(attempt, outcome, error.status, error.data, None)
 
 
 def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:

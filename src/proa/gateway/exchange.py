@@ -325,29 +325,27 @@ class Exchange:
         self.refuse(status, message, outcome=outcome)
 
     def engine_error(
-        self,
-        attempt: Attempt,
-        outcome: Outcome,
-        status: int,
-        body: bytes,
-        fields: dict[bytes, bytes],
-    ) -> None:
-        """An engine answered with an error that nothing of has gone to the client yet."""
+        self, attempt: Attempt, outcome: Outcome, status: int, body: bytes,
+        parser: ResponseParser | None,
+    ) -> None:  # fmt: skip
+        """An engine answered with an error, of which nothing has gone to the client yet.
+
+        `parser` has read its head; None where the error was the first event of a stream.
+        """
         if self.committed:
-            self.stream_broke(
-                attempt, outcome, status if status >= 400 else 502, body.decode("utf-8", "replace")
-            )
+            text = body.decode("utf-8", "replace")
+            self.stream_broke(attempt, outcome, status if status >= 400 else 502, text)
             return
         if self._may_retry(attempt, outcome, status):
             self._dispatch()
             return
+        if self._retries and outcome is Outcome.BROKEN:
+            status = 502  # two engines broke on this body
+        lines = list(parser.lines) if parser is not None else []
+        retry_after = parser.fields.get(b"retry-after") if parser is not None else None
+        if retry_after or status in (429, 503):
+            lines.append(b"retry-after: " + (retry_after or b"1") + b"\r\n")
         body = engine_error_body(self.surface.api, status, body)
-        retry_after = fields.get(b"retry-after")
-        lines = (
-            [b"retry-after: " + (retry_after or b"1") + b"\r\n"]
-            if retry_after or status in (429, 503)
-            else []
-        )
         self.answer.whole(status, self._start(status, lines, _JSON), body)
         self.finish(outcome, status)
 

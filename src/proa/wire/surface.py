@@ -62,12 +62,16 @@ _EXACT = {
     b"/detokenize": _OPENAI,
     b"/api/chat": _OLLAMA,
     b"/api/generate": _OLLAMA,
-}
+} | dict.fromkeys(
+    (b"/api/tags", b"/api/show", b"/api/ps", b"/api/version", b"/api/embed", b"/api/embeddings",
+     b"/api/create", b"/api/copy", b"/api/delete", b"/api/pull", b"/api/push"),
+    Surface(Api.OLLAMA),
+)  # fmt: skip
 _PREFIXES = (
     (b"/v1/audio/", _AUDIO),
     (b"/v2/models/", _TRITON),
     (b"/v2/", Surface(Api.TRITON)),
-    (b"/api/", Surface(Api.OLLAMA)),
+    (b"/api/blobs/", Surface(Api.OLLAMA)),
     (b"/v1/", _OPENAI),
 )
 
