@@ -9,7 +9,7 @@ from tests.engines.recorded import recorded
 
 from proa.gateway.relay import EventRelay, TailTooLong
 from proa.testing.chat import chat_events, error_event
-from proa.testing.replies import cut_at, event_bytes, json_bytes
+from proa.testing.replies import chunk, cut_at, event_bytes, json_bytes
 from proa.wire.sse import last_event_end
 from proa.wire.surface import surface_of
 
@@ -205,3 +205,52 @@ def test_64_kib_of_preamble_commit() -> None:
     assert relay.started
     assert 65_536 - len(comment) <= held <= 65_536
     assert len(out) == held + len(comment)
+
+
+EVENT = event_bytes(chat_events(["a"])[1])
+
+
+def test_a_chunk_of_plain_events_passes_and_counts_as_the_last() -> None:
+    relay = relay_of()
+    assert relay.feed(EVENT) == EVENT
+    assert relay.passes(chunk(EVENT + EVENT))
+    assert relay.ended_early()
+    assert relay.passes(chunk(event_bytes("[DONE]")))
+    assert not relay.ended_early()
+
+
+def test_a_chunk_of_whole_lines_passes_too() -> None:
+    relay = relay_of(b"/api/chat", ndjson=True)
+    line = b'{"message":{"content":"a"},"done":false}\n'
+    assert relay.feed(line) == line
+    assert relay.passes(chunk(line))
+    assert not relay.passes(chunk(line[:-1]))
+    assert not relay.passes(chunk(b'{"done":true,"prompt_eval_count":3}\n'))
+    assert not relay.passes(chunk(b'{"error":"out of memory"}\n'))
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        (CHAT, event_bytes(error_event())),
+        (CHAT, event_bytes(chat_events()[-1])),
+        (CHAT, EVENT[:-1]),
+        (CHAT, EVENT + b"data: "),
+        (CHAT, EVENT.replace(b"\n", b"\r\n")),
+        (b"/v1/responses", b'data: {"type":"response.failed"}\n\n'),
+        (b"/unknown", b'data: {"type":"response.failed"}\n\n'),
+    ],
+)
+def test_a_chunk_that_tells_more_does_not_pass(path: bytes, data: bytes) -> None:
+    relay = relay_of(path)
+    relay.feed(EVENT)
+    assert not relay.passes(chunk(data))
+
+
+def test_nothing_passes_an_event_that_is_not_whole() -> None:
+    relay = relay_of()
+    relay.feed(EVENT)
+    relay.feed(EVENT[:-1])
+    assert not relay.passes(chunk(b"\n" + EVENT))
+    assert relay.feed(b"\n" + EVENT) == EVENT + EVENT
+    assert relay.passes(chunk(EVENT))

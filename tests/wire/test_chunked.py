@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.wire.chunked import ChunkedDecoder
+from proa.wire.chunked import ChunkedDecoder, sole_chunk_size
 from proa.wire.refusal import ProtocolRefusal
 
 HEAD = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -141,3 +141,39 @@ def test_trailers_are_bounded_however_they_come(line: int) -> None:
     expected = 431 if line > 16_384 else (b"", b"")
     assert decoded([sent]) == expected
     assert decoded([sent[i : i + 100] for i in range(0, len(sent), 100)]) == expected
+
+
+@given(st.binary(min_size=1, max_size=300), st.integers(1, 4095), st.sampled_from(("%x", "%X")))
+def test_a_sole_chunk_is_known_by_its_length(piece: bytes, size: int, form: str) -> None:
+    body = (piece * size)[:size]
+    sent = (form % size).encode() + b"\r\n" + body + b"\r\n"
+    assert sole_chunk_size(sent) == size
+    for other in (sent[:-1], sent[1:], sent + b"\n", sent + b"0", sent + sent, sent[:-2] + b"\n\r"):
+        assert sole_chunk_size(other) == 0
+
+
+@given(messages(), st.lists(st.integers(0, 3000), max_size=12))
+def test_what_is_taken_for_a_sole_chunk_is_one(message: tuple[bytes, bytes], at: list[int]) -> None:
+    for part in filter(None, cuts(message[1], at)):
+        size = sole_chunk_size(part)
+        if size:
+            decoder = ChunkedDecoder()
+            assert [*map(len, decoder.feed(part))] == [size]
+            assert not decoder.complete
+            assert decoder.feed(b"0\r\n\r\n") == []
+            assert decoder.complete
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\r\n",
+        b"0\r\n\r\n",
+        b"1;a\r\nb\r\n",
+        b"01\r\nb\r\n",
+        b"1000\r\n" + b"a" * 4096 + b"\r\n",
+    ],
+)
+def test_what_is_not_taken_for_a_sole_chunk(data: bytes) -> None:
+    assert sole_chunk_size(data) == 0

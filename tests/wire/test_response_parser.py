@@ -1,13 +1,14 @@
 """One upstream response and no more: framing, interim answers, trailers, ends."""
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.testing.replies import Framing, body_reply, head_bytes, large_headers
+from proa.testing.replies import Framing, body_reply, chunk, head_bytes, large_headers
 from proa.testing.steps import Reply, Send
+from proa.wire.chunked import sole_chunk_size
 from proa.wire.response_parser import HEAD_MAX_BYTES, ResponseError, ResponseParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -41,6 +42,32 @@ def test_any_cut_gives_the_same_body(parts: list[bytes], framing: Framing, at: l
     assert body(parser) == b"".join(parts)
     assert parser.lines == [b"x-a: b\r\n"]
     assert parser.fields[b"content-type"] == b"application/json"
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=40) | st.just(b"1\r\n\r\n"), max_size=8),
+    st.lists(st.integers(0, 600), max_size=8),
+    st.booleans(),
+)
+def test_whole_chunks_may_be_kept_from_it(parts: list[bytes], at: list[int], whole: bool) -> None:
+    """Where `between_chunks` says so, and only there: the body is the same with and without."""
+    head = head_bytes(200, [("transfer-encoding", "chunked")])
+    chunks = [chunk(part) for part in (*parts, b"")]
+    data = head + b"".join(chunks)
+    places = {0, len(head), *(place % (len(data) + 1) for place in at), len(data)}
+    if whole:
+        places.update(accumulate(map(len, chunks), initial=len(head)))
+    parser, found = ResponseParser(head_request=False), b""
+    for a, b in pairwise(sorted(places)):
+        size = sole_chunk_size(data[a:b]) if parser.between_chunks else 0
+        if size:
+            found += data[b - 2 - size : b - 2]
+        else:
+            parser.feed(data[a:b])
+            found += body(parser)
+            parser.pieces.clear()
+    assert (parser.complete, parser.overrun, parser.between_chunks) == (True, False, False)
+    assert found == b"".join(parts)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from proa.gateway.lease import Lease
 from proa.gateway.link import EngineLink
 from proa.gateway.relay import EventRelay, TailTooLong
 from proa.gateway.upstream import UpstreamConnection
+from proa.wire.chunked import sole_chunk_size
 from proa.wire.response_parser import ResponseParser
 from proa.wire.usage import Usage, note_answer
 
@@ -104,6 +105,18 @@ class Attempt:
         self.answered = True
         self.exchange.moved = True
         self._mode(self, parser)
+
+    def takes_chunk(self, data: bytes) -> bool:
+        """Hand on a read that is one chunk of plain events; False if somebody must look at it."""
+        relay, exchange = self.relay, self.exchange
+        if relay is None or not relay.started or not exchange.answer.is_chunked:
+            return False
+        size = sole_chunk_size(data)
+        if not size or not relay.passes(data):
+            return False
+        exchange.moved = True
+        exchange.answer.chunk(data, size)
+        return True
 
     def malformed(self, message: str) -> None:
         """The engine broke HTTP."""

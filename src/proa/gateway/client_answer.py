@@ -28,7 +28,7 @@ class ClientAnswer:
     is_events = False
     sent_bytes = 0
     status = 0
-    _chunked = False
+    is_chunked = False
     _pending_head = b""
     _silent = False
     _until_close = False
@@ -61,7 +61,7 @@ class ClientAnswer:
                 framing = b"content-length: %d\r\n" % content_length
         elif not self._silent:
             if head.minor:
-                self._chunked = True
+                self.is_chunked = True
                 framing = CHUNKED
             else:
                 self._until_close = True
@@ -81,23 +81,28 @@ class ClientAnswer:
         out = self._pending_head
         if out:
             self._pending_head = b""
-        elif data and self._chunked and not last:
+        elif data and self.is_chunked and not last:
             self.sent_bytes += len(data)
             self._exchange.connection.write(b"%x\r\n%b\r\n" % (len(data), data))
             return
         if data and not self._silent:
             self.sent_bytes += len(data)
-            if self._chunked:
+            if self.is_chunked:
                 out += b"%x\r\n%b\r\n" % (len(data), data)
             elif len(data) > 65_536 and out:
                 self._exchange.connection.write(out)
                 out = data
             else:
                 out = out + data if out else data
-        if last and self._chunked:
+        if last and self.is_chunked:
             out += LAST_CHUNK
         if out:
             self._exchange.connection.write(out)
+
+    def chunk(self, framed: bytes, size: int) -> None:
+        """A piece of `size` bytes with its framing, where the head is out and `is_chunked`."""
+        self.sent_bytes += size
+        self._exchange.connection.write(framed)
 
     def whole(self, status: int, start: bytes, body: bytes) -> None:
         """Head and body of a JSON answer that is all here."""

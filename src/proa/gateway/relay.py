@@ -27,6 +27,7 @@ class EventRelay:
     __slots__ = (
         "_before_last",
         "_border",
+        "_chunk_end",
         "_held",
         "_last",
         "_may_fail",
@@ -45,6 +46,7 @@ class EventRelay:
         self._surface = surface
         self.ndjson = ndjson
         self._border: bytes | tuple[bytes, ...] = b"\n" if ndjson else (b"\n\n", b"\r\n\r\n")
+        self._chunk_end = b"\n\r\n" if ndjson else b"\n\n\r\n"
         self._usage_sign = b"_eval_count" if surface.api is Api.OLLAMA else b'"usage"'
         self._may_fail = surface.api is Api.RESPONSES or not surface.end_marks
         self._tail: list[bytes] = []
@@ -80,6 +82,20 @@ class EventRelay:
         if data.find(self._usage_sign) >= 0 and has_usage(data):
             self.usage.note(data)
         return data if self.started else self._peek(data)
+
+    def passes(self, chunk: bytes) -> bool:
+        """Whether a chunk may go on with its framing, unread: whole events that tell of nothing."""
+        if (
+            self._tail
+            or not chunk.endswith(self._chunk_end)
+            or chunk.find(b'"error"') >= 0
+            or chunk.find(self._usage_sign) >= 0
+            or (self._may_fail and chunk.find(b"response.failed") >= 0)
+        ):
+            return False
+        self._before_last = self._last
+        self._last = chunk
+        return True
 
     def finish(self) -> bytes:
         """The stream has ended: what it ended with, where that lacks its line end."""

@@ -53,6 +53,8 @@ class UpstreamConnection(asyncio.Protocol):
         if attempt is None or parser is None:
             self.close()  # bytes that nobody asked for
             return
+        if parser.between_chunks and attempt.takes_chunk(data):
+            return
         try:
             parser.feed(data)
         except ResponseError as error:

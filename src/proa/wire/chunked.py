@@ -1,4 +1,4 @@
-"""Decoder of chunked request bodies that stops at the exact end of the message.
+"""Chunked bodies: a decoder that stops at the exact end of the message, and a look at one chunk.
 
 llhttp reads chunks too, but does not say where a message ended inside a read, and
 pipelined bytes that follow must not be lost. This one is strict (RFC 9112 section 7.1):
@@ -16,6 +16,31 @@ _NAME = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _ONE = _NAME + rb"(?:=(?:" + _NAME + rb'|"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?'
 _EXTENSION = re.compile(_ONE + rb"(?:;" + _ONE + rb")*")  # what follows the first semicolon
 _FIELD = re.compile(_NAME + rb":[\t -~\x80-\xff]*")
+
+
+def sole_chunk_size(data: bytes) -> int:
+    """The size of the chunk, if `data` is exactly one without leading zeros or extensions; else 0.
+
+    Made for event streams, whose engines write a chunk for each event: from 4 KiB on
+    the answer is always 0.
+    """
+    size, line = _SOLE.get(len(data)) or _sole(len(data))
+    if not data.startswith(line) and data[: len(line)].lower() != line:
+        return 0
+    return size if data.endswith(b"\r\n") else 0
+
+
+def _sole(length: int) -> tuple[int, bytes]:
+    """The size of a sole chunk of this length, its framing included, and the line before it."""
+    for digits in (1, 2, 3):
+        size = length - digits - 4
+        line = b"%x\r\n" % size
+        if size > 0 and len(line) == digits + 2:
+            return _SOLE.setdefault(length, (size, line))
+    return 0, b""
+
+
+_SOLE: dict[int, tuple[int, bytes]] = {}
 
 
 class ChunkedDecoder:

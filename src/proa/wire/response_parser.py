@@ -57,12 +57,13 @@ class ResponseParser:
     `lines` are the finished header lines to forward, `fields` the headers that the
     gateway reads; both may be shared with other answers of the engine. `content_length`
     is None where the answer is chunked or ends with the connection (`until_close`).
+    While `between_chunks`, a read that is one whole chunk may be kept from it.
     """
 
     __slots__ = (
-        "_fed", "_head_request", "_left", "_memo", "_parser", "complete", "content_length",
-        "derived", "fields", "head_complete", "keep_alive", "lines", "overrun", "pieces", "status",
-        "until_close",
+        "_fed", "_head_request", "_left", "_memo", "_parser", "between_chunks", "complete",
+        "content_length", "derived", "fields", "head_complete", "keep_alive", "lines", "overrun",
+        "pieces", "status", "until_close",
     )  # fmt: skip
 
     def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
@@ -79,6 +80,7 @@ class ResponseParser:
         self.content_length: int | None = None
         self.head_complete = False
         self.complete = False
+        self.between_chunks = False
         self.overrun = False
         self.keep_alive = False
         self.until_close = False
@@ -98,19 +100,23 @@ class ResponseParser:
             self._parser = httptools.HttpResponseParser(self)
         if not self.head_complete:
             self._fed += len(data)
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            if self.complete:
-                self.overrun = True
-                return
-            raise ResponseError(f"malformed answer: {error}") from None
+        self._parse(data, self._parser)
         if self._fed > HEAD_MAX_BYTES:
             self._check_head_size()
         if self._memo is not None and self.head_complete:
             if self._fed == len(data) and self.content_length and self.status != 304:
                 self._memo.remember(data, self)
             self._memo = None
+
+    def _parse(self, data: bytes, parser: httptools.HttpResponseParser) -> None:
+        try:
+            parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if not self.complete:
+                raise ResponseError(f"malformed answer: {error}") from None
+            self.overrun = True
+        if self.between_chunks and not data.endswith(b"\r\n"):
+            self.between_chunks = False  # the next chunk's line has begun
 
     def _without_llhttp(self, data: bytes) -> bool:
         """Read on where the head is known from an earlier answer; false where llhttp must."""
@@ -202,7 +208,14 @@ class ResponseParser:
         else:
             self.pieces.append(piece)
 
+    def on_chunk_header(self) -> None:
+        self.between_chunks = False
+
+    def on_chunk_complete(self) -> None:
+        self.between_chunks = True
+
     def on_message_complete(self) -> None:
+        self.between_chunks = False
         if self.head_complete:
             self.complete = True
 
