@@ -112,6 +112,7 @@ class StreamClient(Client):
         super().__init__(load)
         self._request = request
         self._expected = events
+        self._begun = False
         self._count = 0
         self._last = b""
 
@@ -121,7 +122,8 @@ class StreamClient(Client):
     def data_received(self, data: bytes) -> None:
         load = self.load
         count = data.count(b"\n\n") + (self._last.endswith(b"\n") and data.startswith(b"\n"))
-        if not self._count:
+        if not self._begun:
+            self._begun = True
             if not data.startswith(b"HTTP/1.1 200 "):
                 self.wrong("another head", data)
                 return
