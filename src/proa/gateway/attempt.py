@@ -8,7 +8,7 @@ broke afterwards. It never talks to the client itself.
 import asyncio
 import errno
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
@@ -263,7 +263,8 @@ def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
 
 def _events(attempt: Attempt, parser: ResponseParser) -> None:
     """A stream: whole events go on, the first content commits the status."""
-    exchange, relay, pieces = attempt.exchange, cast(EventRelay, attempt.relay), parser.pieces
+    exchange, relay, pieces = attempt.exchange, attempt.relay, parser.pieces
+    assert relay is not None
     if pieces:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()

@@ -7,7 +7,6 @@ something only there; links and their counters outlive dispatchers.
 from random import Random
 
 from proa.domain.fleet import FleetView
-from proa.gateway.body import Asked
 from proa.gateway.link import EngineLink
 from proa.routing.breaker import slow_start_share
 from proa.routing.decision import Choice, Refusal, RouteMatch
@@ -15,8 +14,6 @@ from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
 from proa.telemetry.rows import Engine
-
-_MATCHES_MAX = 1024
 
 
 class Dispatcher:
@@ -34,15 +31,6 @@ class Dispatcher:
         self._slow_start_s = spec.breaker.slow_start_s
         self._cells = [link.base + Engine.IN_FLIGHT for link in links]
         self._shares = [1.0] * len(links)
-        self.matches: dict[tuple[str, str | None], RouteMatch] = {}
-
-    def learn_match(self, asked: Asked, match: RouteMatch) -> None:
-        """Keep in `matches` what neither headers nor the length of the prompt had a say in."""
-        if self.router.needs_input_tokens or self.router.header_names:
-            return
-        if len(self.matches) >= _MATCHES_MAX:
-            self.matches.clear()
-        self.matches[asked.path, asked.model] = match
 
     def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""

@@ -10,7 +10,7 @@
 Whatever is decided here is decided by pure parts: `wire`, `routing`, `engines`.
 """
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from proa.domain.outcome import Outcome
 from proa.domain.request import RouteRequest
@@ -91,10 +91,9 @@ class Exchange:
     def admit(self) -> bool:
         """Whether the body should be read; else the answer has been given."""
         head, plane = self.head, self.plane
-        verdict = head.derived.get(plane.doorkeeper)
+        verdict: Verdict | None = head.derived.get(plane.doorkeeper)
         if verdict is None:
             verdict = head.derived[plane.doorkeeper] = plane.doorkeeper.judge(head)
-        assert isinstance(verdict, Verdict)
         if verdict.status:
             self._turned_away(verdict)
             return False
@@ -139,7 +138,7 @@ class Exchange:
         if self._local and local_answers.answer(self):
             return
         asked = self.asked = ask(self.head, body, self.surface)
-        match = self._dispatcher.matches.get((asked.path, asked.model)) or self._new_match(asked)
+        match = self.head.derived.get((self._dispatcher, asked.model)) or self._new_match(asked)
         if isinstance(match, Refusal):
             self._refused(match)
             return
@@ -162,9 +161,16 @@ class Exchange:
             headers=asked.headers(self.head, names) if names else {},
         )
         match = router.match(request)
-        if isinstance(match, RouteMatch):
-            self._dispatcher.learn_match(asked, match)
+        if isinstance(match, RouteMatch) and not router.needs_input_tokens:
+            self._derive((self._dispatcher, asked.model), match)
         return match
+
+    def _derive(self, key: object, value: object) -> None:
+        """Keep something for the next request with this head."""
+        derived = self.head.derived
+        if len(derived) >= _DERIVED_MAX:
+            derived.clear()
+        derived[key] = value
 
     def _rewrite(self, match: RouteMatch, asked: Asked) -> bool:
         if match.rewrite_path:
@@ -204,11 +210,10 @@ class Exchange:
         head, asked = self.head, self.asked
         assert asked is not None
         key = (self._dispatcher, link, asked.target)
-        start = cast(bytes | None, head.derived.get(key))
+        start: bytes | None = head.derived.get(key)
         if start is None:
-            if len(head.derived) >= _DERIVED_MAX:
-                head.derived.clear()
-            start = head.derived[key] = request_start(self.connection, head, link, asked.target)
+            start = request_start(self.connection, head, link, asked.target)
+            self._derive(key, start)
         if self.body or head.chunked or b"content-length" in head.fields:
             return b"%b%b\r\ncontent-length: %d\r\n\r\n" % (start, self.request_id, len(self.body))
         return b"%b%b\r\n\r\n" % (start, self.request_id)

@@ -11,6 +11,7 @@ expectations, encoded bodies, a malformed Host, other request lines than
 """
 
 import re
+from typing import Any
 
 import httptools
 
@@ -63,7 +64,7 @@ class RequestHead:
         self.fields: dict[bytes, bytes] = {}
         self.lines: list[bytes] = []
         self.target = b""
-        self.derived: dict[object, object] = {}
+        self.derived: dict[object, Any] = {}
 
     # llhttp callbacks
 
