@@ -21,7 +21,8 @@ class Load:
         self.open = 0
         self.begun = 0
         self.latencies_ns: list[int] | None = None
-        self.ended = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended.add_done_callback(_look_at)
 
     def fail(self, error: Exception) -> None:
         if not self.ended.done():
@@ -31,6 +32,12 @@ class Load:
         self.open -= 1
         if not self.open and not self.ended.done():
             self.ended.set_result(None)
+
+
+def _look_at(ended: asyncio.Future[None]) -> None:
+    """Keep asyncio from complaining of a failure that came after the run was stopped."""
+    if not ended.cancelled():
+        ended.exception()
 
 
 class Client(asyncio.Protocol):
