@@ -50,11 +50,16 @@ class ClientAnswer:
         exchange = self._exchange
         connection, head = exchange.connection, exchange.head
         self.status = status
+        self._silent = head.method == b"HEAD" or status in _BODILESS
+        keeps = connection.may_keep_alive(head)
+        if content_length is not None and keeps and head.minor and status != 204:
+            line = b"%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n"
+            self._pending_head = line % (start, content_length, exchange.request_id)
+            return
         if content_type is not None and not content_type.startswith(b"application/json"):
             self.is_events = content_type.startswith(
                 (b"text/event-stream", b"application/x-ndjson")
             )
-        self._silent = head.method == b"HEAD" or status in _BODILESS
         framing = b""
         if content_length is not None:
             if status != 204:
@@ -65,7 +70,7 @@ class ClientAnswer:
                 framing = CHUNKED
             else:
                 self._until_close = True
-        if self._until_close or not connection.may_keep_alive(head):
+        if self._until_close or not keeps:
             connection.closing_after = True
             framing += CLOSE
         elif not head.minor:

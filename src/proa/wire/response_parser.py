@@ -13,6 +13,8 @@ from proa.wire.header_names import DROP, FORWARD, RESPONSE_HEADERS, connection_t
 _table_get = RESPONSE_HEADERS.get
 _table_learn = RESPONSE_HEADERS.learn
 HEAD_MAX_BYTES = 65_536
+_NO_FIELDS: dict[bytes, bytes] = {}
+_NO_LINES: list[bytes] = []
 _LENGTH_LINE = b"\r\ncontent-length: "
 
 
@@ -60,30 +62,25 @@ class ResponseParser:
     While `between_chunks`, a read that is one whole chunk may be kept from it.
     """
 
-    __slots__ = (
-        "_fed", "_head_request", "_left", "_memo", "_parser", "between_chunks", "complete",
-        "content_length", "derived", "fields", "head_complete", "keep_alive", "lines", "overrun",
-        "pieces", "status", "until_close",
-    )  # fmt: skip
+    status = 0
+    content_length: int | None = None
+    derived: dict[object, bytes] | None = None
+    head_complete = False
+    complete = False
+    overrun = False
+    keep_alive = False
+    until_close = False
+    between_chunks = False
+    _parser: httptools.HttpResponseParser | None = None
+    _fed = 0
+    _left = 0
 
     def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
-        self._parser: httptools.HttpResponseParser | None = None
         self._head_request = head_request
         self._memo = None if head_request else memo
-        self._fed = 0
-        self._left = 0
-        self.derived: dict[object, bytes] | None = None
-        self.fields: dict[bytes, bytes] = {}
-        self.lines: list[bytes] = []
         self.pieces: list[bytes] = []
-        self.status = 0
-        self.content_length: int | None = None
-        self.head_complete = False
-        self.complete = False
-        self.between_chunks = False
-        self.overrun = False
-        self.keep_alive = False
-        self.until_close = False
+        self.fields: dict[bytes, bytes] = _NO_FIELDS
+        self.lines: list[bytes] = _NO_LINES
 
     def feed(self, data: bytes) -> None:
         """Read on.
@@ -98,6 +95,7 @@ class ResponseParser:
             if self._without_llhttp(data):
                 return
             self._parser = httptools.HttpResponseParser(self)
+            self.fields, self.lines = {}, []
         if not self.head_complete:
             self._fed += len(data)
         self._parse(data, self._parser)
