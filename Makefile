@@ -55,7 +55,7 @@ lock: $(BIN)/python  ## resolve pyproject.toml and requirements/*.in anew
 
 clean:  ## remove the environment, caches and bytecode
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@[ -n "$(PYTHON)" ] || { echo 'proa needs Python 3.11, 3.12 or 3.13; name one: make PYTHON=/path/to/python3.12'; exit 2; }
