@@ -33,16 +33,23 @@ _USAGE_BYTES = 4096
 class Attempt:
     """`body_sent` and `answered` (any byte of a response) bound what may be retried."""
 
-    connection: UpstreamConnection | None = None
-    relay: EventRelay | None = None
-    body_sent = False
-    answered = False
-    paused = False
-    _connecting: asyncio.Task[None] | None = None
-    _fresh_only = False
-    _begin = b""
-    _captured = b""
-    _tail = b""
+    __slots__ = (
+        "_begin",
+        "_captured",
+        "_connecting",
+        "_fresh_only",
+        "_mode",
+        "_tail",
+        "answered",
+        "body_sent",
+        "connection",
+        "exchange",
+        "lease",
+        "link",
+        "paused",
+        "relay",
+        "usage",
+    )
 
     def __init__(self, exchange: "Exchange", link: EngineLink) -> None:
         self.exchange = exchange
@@ -51,7 +58,17 @@ class Attempt:
         self.usage = Usage()
         self._mode: Callable[[Attempt, ResponseParser], None] = _head
 
-    # start
+        # start
+        self.connection: UpstreamConnection | None = None
+        self.relay: EventRelay | None = None
+        self.body_sent = False
+        self.answered = False
+        self.paused = False
+        self._connecting: asyncio.Task[None] | None = None
+        self._fresh_only = False
+        self._begin = b""
+        self._captured = b""
+        self._tail = b""
 
     def start(self) -> None:
         """Send the request on an idle connection, or connect first."""

@@ -25,16 +25,26 @@ class ClientAnswer:
     the connection for HTTP/1.0.
     """
 
-    is_events = False
-    sent_bytes = 0
-    status = 0
-    is_chunked = False
-    _pending_head = b""
-    _silent = False
-    _until_close = False
+    __slots__ = (
+        "_exchange",
+        "_pending_head",
+        "_silent",
+        "_until_close",
+        "is_chunked",
+        "is_events",
+        "sent_bytes",
+        "status",
+    )
 
     def __init__(self, exchange: "Exchange") -> None:
         self._exchange = exchange
+        self.is_events = False
+        self.sent_bytes = 0
+        self.status = 0
+        self.is_chunked = False
+        self._pending_head = b""
+        self._silent = False
+        self._until_close = False
 
     def detach(self) -> None:
         """The exchange is over; without this the two would keep each other alive."""

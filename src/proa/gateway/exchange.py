@@ -50,22 +50,35 @@ class Exchange:
     that it began with.
     """
 
-    body = b""
-    body_source: RequestBody | None = None
-    committed = False
-    fallback_on = _NO_STATUSES
-    is_over = False
-    moved = False
-    ttft_s: float | None = None
-    asked: Asked | None = None
-    attempt: Attempt | None = None
-    _decision = b""
-    _key: KeyEntry | None = None
-    _local = False
-    _match: RouteMatch | None = None
-    _next_beat_s = 0.0
-    _retries = 0
-    _tried: tuple[int, ...] = ()
+    __slots__ = (
+        "_decision",
+        "_dispatcher",
+        "_key",
+        "_local",
+        "_match",
+        "_next_beat_s",
+        "_retries",
+        "_tried",
+        "answer",
+        "asked",
+        "attempt",
+        "body",
+        "body_source",
+        "committed",
+        "connection",
+        "content_length",
+        "fallback_on",
+        "head",
+        "is_over",
+        "limits",
+        "moved",
+        "plane",
+        "request_id",
+        "settings",
+        "started_s",
+        "surface",
+        "ttft_s",
+    )
 
     def __init__(
         self, connection: "ClientConnection", head: RequestHead, content_length: int
@@ -86,7 +99,23 @@ class Exchange:
         plane.open_exchanges += 1
         plane.row[Header.OPEN_EXCHANGES] = plane.open_exchanges
 
-    # admit
+        # admit
+        self.body = b""
+        self.body_source: RequestBody | None = None
+        self.committed = False
+        self.fallback_on = _NO_STATUSES
+        self.is_over = False
+        self.moved = False
+        self.ttft_s: float | None = None
+        self.asked: Asked | None = None
+        self.attempt: Attempt | None = None
+        self._decision = b""
+        self._key: KeyEntry | None = None
+        self._local = False
+        self._match: RouteMatch | None = None
+        self._next_beat_s = 0.0
+        self._retries = 0
+        self._tried: tuple[int, ...] = ()
 
     def admit(self) -> bool:
         """Whether the body should be read; else the answer has been given."""

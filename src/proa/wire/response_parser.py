@@ -62,18 +62,25 @@ class ResponseParser:
     While `between_chunks`, a read that is one whole chunk may be kept from it.
     """
 
-    status = 0
-    content_length: int | None = None
-    derived: dict[object, bytes] | None = None
-    head_complete = False
-    complete = False
-    overrun = False
-    keep_alive = False
-    until_close = False
-    between_chunks = False
-    _parser: httptools.HttpResponseParser | None = None
-    _fed = 0
-    _left = 0
+    __slots__ = (
+        "_fed",
+        "_head_request",
+        "_left",
+        "_memo",
+        "_parser",
+        "between_chunks",
+        "complete",
+        "content_length",
+        "derived",
+        "fields",
+        "head_complete",
+        "keep_alive",
+        "lines",
+        "overrun",
+        "pieces",
+        "status",
+        "until_close",
+    )
 
     def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
         self._head_request = head_request
@@ -81,6 +88,18 @@ class ResponseParser:
         self.pieces: list[bytes] = []
         self.fields: dict[bytes, bytes] = _NO_FIELDS
         self.lines: list[bytes] = _NO_LINES
+        self.status = 0
+        self.content_length: int | None = None
+        self.derived: dict[object, bytes] | None = None
+        self.head_complete = False
+        self.complete = False
+        self.overrun = False
+        self.keep_alive = False
+        self.until_close = False
+        self.between_chunks = False
+        self._parser: httptools.HttpResponseParser | None = None
+        self._fed = 0
+        self._left = 0
 
     def feed(self, data: bytes) -> None:
         """Read on.
