@@ -34,22 +34,9 @@ class Attempt:
     """`body_sent` and `answered` (any byte of a response) bound what may be retried."""
 
     __slots__ = (
-        "_begin",
-        "_captured",
-        "_connecting",
-        "_fresh_only",
-        "_mode",
-        "_tail",
-        "answered",
-        "body_sent",
-        "connection",
-        "exchange",
-        "lease",
-        "link",
-        "paused",
-        "relay",
-        "usage",
-    )
+        "_begin", "_captured", "_connecting", "_fresh_only", "_mode", "_tail", "answered",
+        "body_sent", "connection", "exchange", "lease", "link", "paused", "relay", "usage",
+    )  # fmt: skip
 
     def __init__(self, exchange: "Exchange", link: EngineLink) -> None:
         self.exchange = exchange

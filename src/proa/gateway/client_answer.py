@@ -26,15 +26,9 @@ class ClientAnswer:
     """
 
     __slots__ = (
-        "_exchange",
-        "_pending_head",
-        "_silent",
-        "_until_close",
-        "is_chunked",
-        "is_events",
-        "sent_bytes",
-        "status",
-    )
+        "_exchange", "_pending_head", "_silent", "_until_close", "is_chunked", "is_events",
+        "sent_bytes", "status",
+    )  # fmt: skip
 
     def __init__(self, exchange: "Exchange") -> None:
         self._exchange = exchange

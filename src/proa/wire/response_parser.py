@@ -63,24 +63,10 @@ class ResponseParser:
     """
 
     __slots__ = (
-        "_fed",
-        "_head_request",
-        "_left",
-        "_memo",
-        "_parser",
-        "between_chunks",
-        "complete",
-        "content_length",
-        "derived",
-        "fields",
-        "head_complete",
-        "keep_alive",
-        "lines",
-        "overrun",
-        "pieces",
-        "status",
-        "until_close",
-    )
+        "_fed", "_head_request", "_left", "_memo", "_parser", "between_chunks", "complete",
+        "content_length", "derived", "fields", "head_complete", "keep_alive", "lines", "overrun",
+        "pieces", "status", "until_close",
+    )  # fmt: skip
 
     def __init__(self, *, head_request: bool, memo: AnswerMemo | None = None) -> None:
         self._head_request = head_request
