@@ -218,7 +218,8 @@ class DataPlane:
     # time
 
     def sweep(self) -> None:
-        """All timeouts, pools, shares and log buffers; schedules itself again."""
+        """All timeouts, pools, shares and log buffers; schedules itself again, whatever happens."""
+        self.loop.call_later(SWEEP_S, self.sweep)
         now = self.clock()
         self.row[Header.LOOP_LAG_US] = max(0, int((now - self._swept_at - SWEEP_S) * 1e6))
         self._swept_at = now
@@ -235,7 +236,6 @@ class DataPlane:
         if self.log is not None:
             self.log.flush()
             self.row[Header.LOG_DROPPED] = self.log.dropped
-        self.loop.call_later(SWEEP_S, self.sweep)
 
     def flush_counters(self) -> None:
         """Move what was counted since the last time to the shared row."""
