@@ -61,7 +61,9 @@ def is_public(listen: str) -> bool:
         return False
     host = listen.rpartition(":")[0].strip("[]")
     try:
-        return not ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
+        mapped = isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+        return mapped or not address.is_loopback  # Pythons differ on mapped addresses
     except ValueError:
         return host.lower() != "localhost"
 
