@@ -3,11 +3,13 @@
 import asyncio
 import random
 import socket
+import tracemalloc
 
 import pytest
 from tests.gateway.harness import Gateway, serving
 
 from proa.gateway.connection import ClientConnection
+from proa.gateway.request_body import RequestBody
 from proa.gateway.settings import LimitsSettings
 from proa.telemetry.rows import Header
 from proa.testing.raw_client import RawClient
@@ -200,6 +202,18 @@ async def test_connections_above_the_limit_are_told_so() -> None:
         assert (await gateway.ask(ASK)).status == 200
 
 
+async def test_connections_of_all_workers_count_together() -> None:
+    limits = LimitsSettings(max_connections=3)
+    async with ScriptedEngine() as engine, serving(engine, limits=limits) as gateway:
+        gateway.rows.use(2)
+        gateway.rows.rows[2][Header.CONNECTIONS] = 2
+        gateway.plane.sweep()
+        async with gateway.client() as first, gateway.client() as second:
+            await first.send(ASK)
+            assert (await first.read_response()).status == 200
+            assert (await second.read_response()).status == 503
+
+
 async def test_connections_of_one_client_above_the_limit_are_told_so() -> None:
     limits = LimitsSettings(max_connections_per_client=2)
     async with ScriptedEngine() as engine, serving(engine, limits=limits) as gateway:
@@ -304,6 +318,50 @@ async def test_a_body_that_stops_coming_is_refused() -> None:
         assert gateway.header(Header.OPEN_EXCHANGES) == 1
         gateway.advance(10.0)
         assert (await client.read_response()).status == 408
+
+
+async def test_a_large_body_that_stops_coming_is_refused_as_soon() -> None:
+    """What came fast pays for a short while only, or few clients could hold the whole budget."""
+    async with ScriptedEngine() as engine, serving(engine) as gateway, gateway.client() as client:
+        await client.send(request_bytes("/x", b"b" * 2_000_000)[:-1])
+        await arrived(gateway, 1_999_999)
+        gateway.advance(0.25)
+        gateway.advance(15.0)
+        assert gateway.header(Header.OPEN_EXCHANGES) == 1
+        gateway.advance(10.0)
+        assert (await client.read_response()).status == 408
+
+
+async def test_a_body_has_the_total_time_at_most() -> None:
+    limits = LimitsSettings(total_timeout_s=60.0)
+    async with (
+        ScriptedEngine() as engine,
+        serving(engine, limits=limits) as gateway,
+        gateway.client() as client,
+    ):
+        await client.send(request_bytes("/x", b"b" * 1_000_000)[:-900_000])
+        for part in range(1, 7):
+            await client.send(b"b" * 5000)
+            await arrived(gateway, 100_000 + part * 5000)
+            gateway.advance(10.0)
+        answer = await client.read_response()
+        assert answer.status == 408
+        assert "limits.total_timeout_s" in answer.body.data.decode()
+
+
+async def test_a_body_is_held_once() -> None:
+    async with serving() as gateway:
+        body = RequestBody(8_000_000, gateway.plane, chunked=False)
+        tracemalloc.start()
+        try:
+            for _ in range(80):
+                body.feed(bytes(100_000))
+            whole = body.joined()
+            assert len(whole) == 8_000_000
+            assert tracemalloc.get_traced_memory()[0] < 9_000_000
+        finally:
+            tracemalloc.stop()
+        body.release()
 
 
 async def test_a_client_that_reads_nothing_of_its_answer_is_cut() -> None:

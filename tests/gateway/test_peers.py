@@ -3,10 +3,13 @@
 import asyncio
 import socket
 
+import pytest
+
 from proa.domain.fleet import EngineSpec
 from proa.gateway import peers
 from proa.gateway.link import EngineLink
 from proa.gateway.listeners import open_listener
+from proa.gateway.peers import peer_address
 from proa.gateway.upstream import UpstreamConnection
 from proa.routing.spec import BreakerSpec
 from proa.telemetry.rows import SharedRows
@@ -38,7 +41,24 @@ async def test_engines_are_watched() -> None:
     async with ScriptedEngine() as engine:
         row = SharedRows.create(1).rows[0]
         link = EngineLink(EngineSpec(name="e", url=engine.url), row, 0, BreakerSpec())
-        connection = UpstreamConnection()
+        connection = UpstreamConnection(engine.url)
         await link.connect(lambda: connection)
         assert is_watched(connection.transport.get_extra_info("socket"))
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("peername", "address"),
+    [
+        (("10.0.0.1", 80), "10.0.0.1"),
+        (("::ffff:10.0.0.1", 80, 0, 0), "10.0.0.1"),
+        (("fe80::1%eth0", 80, 0, 0), "fe80::1%eth0"),
+        (("::1", 80, 0, 0), "::1"),
+        ("", "unix"),
+        (None, "unix"),
+    ],
+)
+def test_a_client_of_ipv4_has_its_own_address_on_a_listener_of_both(
+    peername: object, address: str
+) -> None:
+    assert peer_address(peername) == address

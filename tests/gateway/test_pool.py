@@ -1,8 +1,11 @@
 """Connections to engines are reused, and one that died meanwhile is never the client's trouble."""
 
+import asyncio
+
+import msgspec
 import pytest
 from tests.gateway.apis import CHAT
-from tests.gateway.harness import serving
+from tests.gateway.harness import engine_spec, serving
 from tests.gateway.routes import MAIN_FIRST
 
 from proa.testing.chat import chat_completion
@@ -10,7 +13,7 @@ from proa.testing.raw_response import json_request
 from proa.testing.received import ReceivedRequest
 from proa.testing.replies import json_reply
 from proa.testing.scripted_engine import ScriptedEngine, default_reply
-from proa.testing.steps import Close, Reply, Reset, Send
+from proa.testing.steps import Close, Reply, Reset, Send, WaitFor
 
 ASK = json_request({"model": "scripted", "messages": []})
 
@@ -144,3 +147,17 @@ async def test_an_answer_with_bytes_left_over_is_not_followed_on_its_connection(
             answer = await gateway.ask(ASK)
             assert (answer.status, answer.body.data) == (200, b"{}")
         assert engine.connections_made == 3
+
+
+async def test_a_connection_to_an_engines_former_address_is_not_used_again() -> None:
+    gate = asyncio.Event()
+    former = always(json_reply(chat_completion()).preceded_by(WaitFor(gate)))
+    async with former, ScriptedEngine() as present, serving(former) as gateway:
+        waiting = asyncio.ensure_future(gateway.ask(ASK))
+        await former.wait_running(1)
+        spec = engine_spec(present, "main")
+        gateway.apply(msgspec.structs.replace(gateway.plane.settings, engines=(spec,)))
+        gate.set()
+        assert (await waiting).status == 200
+        assert (await gateway.ask(ASK)).status == 200
+        assert (len(former.requests), len(present.requests)) == (1, 1)

@@ -176,7 +176,7 @@ def _fleet() -> FleetView:
 
 
 def _kept(link: Any, plane: DataPlane) -> UpstreamConnection:
-    engine = UpstreamConnection()
+    engine = UpstreamConnection(link.spec.url)
     engine.connection_made(cast(asyncio.Transport, KeptTransport()))
     link.keep(engine, plane.now)
     return engine

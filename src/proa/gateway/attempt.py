@@ -71,7 +71,7 @@ class Attempt:
         self._connecting = plane.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
-        connection = UpstreamConnection()
+        connection = UpstreamConnection(self.link.spec.url)
         try:
             await self.link.connect(lambda: connection)
         except asyncio.CancelledError:
@@ -301,11 +301,15 @@ def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
 
 def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:
     exchange, tail = attempt.exchange, relay.finish()
-    if relay.error is not None:
-        outcome = classify(attempt.link.kind, relay.error.status, relay.error.data)
-        attempt._broke(
-            f"engine {attempt.link.name}: {relay.error.message}", outcome, relay.error.status
-        )
+    error = relay.error
+    if error is not None:
+        outcome = classify(attempt.link.kind, error.status, error.data)
+        if exchange.committed:
+            message = f"engine {attempt.link.name}: {error.message}"
+            attempt._broke(message, outcome, error.status)
+        else:
+            attempt.cancel(outcome)
+            exchange.engine_error(attempt, outcome, error.status, error.data, None)
         return
     if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
         attempt._broke(f"engine {attempt.link.name} ended the stream early")

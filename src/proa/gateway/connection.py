@@ -13,6 +13,7 @@ import struct
 from typing import TYPE_CHECKING, cast
 
 from proa.gateway.exchange import Exchange
+from proa.gateway.peers import peer_address
 from proa.gateway.request_body import RequestBody
 from proa.telemetry.rows import Header
 from proa.wire.refusal import ProtocolRefusal
@@ -72,8 +73,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
-        peer = transport.get_extra_info("peername")
-        self.peer = str(peer[0]) if isinstance(peer, tuple) else "unix"
+        self.peer = peer_address(transport.get_extra_info("peername"))
         self.secure = transport.get_extra_info("sslcontext") is not None
         self.peer_is_trusted = self.plane.trusts(self.peer)
         self.plane.opened(self)
@@ -364,7 +364,7 @@ class ClientConnection(asyncio.Protocol):
         assert exchange is not None
         if body.waits_since:
             if not self.plane.over_body_budget():
-                body.waits_since = 0.0
+                body.go_on(now)
                 self._resume_reading()
             elif now - body.waits_since >= exchange.limits.head_timeout_s:
                 exchange.refuse(
@@ -374,6 +374,9 @@ class ClientConnection(asyncio.Protocol):
         elif body.too_slow(now, exchange.limits):
             rate = exchange.limits.body_min_bytes_per_s
             exchange.refuse(408, f"the body comes slower than limits.body_min_bytes_per_s = {rate}")
+        elif now - exchange.started_s >= exchange.limits.total_timeout_s:
+            limit = exchange.limits.total_timeout_s
+            exchange.refuse(408, f"no whole body within limits.total_timeout_s = {limit:g}")
 
     def _sweep_stuck(self, now: float) -> None:
         """A client that reads nothing of its answer for `stall_timeout_s` is gone."""

@@ -92,8 +92,8 @@ class EngineLink:
         return None
 
     def keep(self, connection: "UpstreamConnection", now_s: float) -> None:
-        """Put a connection whose exchange is over into the pool."""
-        if len(self.idle) >= _IDLE_MAX:
+        """Put a connection whose exchange is over into the pool, if it leads to where we send."""
+        if len(self.idle) >= _IDLE_MAX or connection.url != self.spec.url:
             connection.close()
             return
         connection.idle_since = now_s

@@ -16,3 +16,13 @@ def watch_peer(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, IDLE_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, INTERVAL_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)
+
+
+def peer_address(peername: object) -> str:
+    """The address in a socket's `peername`, `unix` where it has none.
+
+    A listener of both families sees `10.0.0.1` as `::ffff:10.0.0.1`.
+    """
+    if not isinstance(peername, tuple):
+        return "unix"
+    return str(peername[0]).removeprefix("::ffff:")

@@ -151,7 +151,8 @@ class DataPlane:
             count = self._per_client[connection.peer] = self._per_client.get(connection.peer, 0) + 1
             if count > limits.max_connections_per_client:
                 self._too_many(connection, 429, "limits.max_connections_per_client")
-        if len(self.connections) > limits.max_connections:
+        others = sum(row[Header.CONNECTIONS] for row in self.other_rows)
+        if len(self.connections) + others > limits.max_connections:
             self._too_many(connection, 503, "limits.max_connections")
 
     def _too_many(self, connection: "ClientConnection", status: int, key: str) -> None:

@@ -9,7 +9,8 @@ from proa.wire.chunked import ChunkedDecoder
 if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
 
-_RATE_AFTER_S = 5.0
+_GRACE_S = 5.0
+_AHEAD_S = 20.0
 
 
 class RequestBody:
@@ -18,7 +19,10 @@ class RequestBody:
     `waits_since` is the coarse time at which reading stopped for want of budget, else 0.
     """
 
-    __slots__ = ("_decoder", "_left", "_parts", "_plane", "_since", "size", "waits_since")
+    __slots__ = (
+        "_decoder", "_left", "_paid_bytes", "_paid_until", "_parts", "_plane", "_since", "size",
+        "waits_since",
+    )  # fmt: skip
 
     def __init__(self, length: int, plane: "DataPlane", *, chunked: bool) -> None:
         self._decoder = ChunkedDecoder() if chunked else None
@@ -26,6 +30,8 @@ class RequestBody:
         self._parts: list[bytes] = []
         self._plane = plane
         self._since = plane.now
+        self._paid_bytes = 0
+        self._paid_until = plane.now
         self.size = 0
         self.waits_since = 0.0
 
@@ -45,12 +51,29 @@ class RequestBody:
         return data[len(piece) :] if self._left == 0 else None
 
     def joined(self) -> bytes:
-        return b"".join(self._parts)
+        """The whole body, which is the caller's from now on; its size stays booked."""
+        whole = b"".join(self._parts)
+        self._parts.clear()
+        return whole
 
     def too_slow(self, now: float, limits: LimitsSettings) -> bool:
-        """Whether the sender falls short of the minimum rate, after a grace of 5 s."""
-        elapsed_s = now - self._since
-        return elapsed_s > _RATE_AFTER_S and self.size < elapsed_s * limits.body_min_bytes_per_s
+        """Whether the sender falls short of the minimum rate, after a grace of 5 s.
+
+        Each byte pays for its time, but what came fast for 20 s ahead at most: a large
+        body that stops coming must not be held for hours.
+        """
+        rate = limits.body_min_bytes_per_s
+        if not rate:
+            return False
+        paid_until = self._paid_until + (self.size - self._paid_bytes) / rate
+        self._paid_until = min(paid_until, now + _AHEAD_S)
+        self._paid_bytes = self.size
+        return now - self._since > _GRACE_S and now > self._paid_until
+
+    def go_on(self, now: float) -> None:
+        """Reading goes on; the time without budget was not the sender's."""
+        self._paid_until += now - self.waits_since
+        self.waits_since = 0.0
 
     def release(self) -> None:
         """Give the held bytes back to the budget."""

@@ -15,11 +15,13 @@ class UpstreamConnection(asyncio.Protocol):
     """`usable` is false once the connection can't carry another exchange.
 
     `eof` tells a connection that its engine closed in order from one that was reset.
+    `url` is the engine's at the time of connecting; a reload may change it.
     """
 
-    __slots__ = ("attempt", "eof", "idle_since", "parser", "reused", "transport", "usable")
+    __slots__ = ("attempt", "eof", "idle_since", "parser", "reused", "transport", "url", "usable")
 
-    def __init__(self) -> None:
+    def __init__(self, url: str) -> None:
+        self.url = url
         self.transport: asyncio.Transport = cast(asyncio.Transport, None)
         self.attempt: Attempt | None = None
         self.parser: ResponseParser | None = None
