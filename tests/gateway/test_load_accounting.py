@@ -159,3 +159,21 @@ async def test_a_connect_that_hangs_is_counted_once() -> None:
             gateway.advance(1.0)
             assert gateway.in_flight("main") == 0
             assert (await waiting).status == 504
+
+
+@pytest.mark.parametrize("count", [10**30, -5, "9" * 5000], ids=["huge", "negative", "endless"])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_an_engines_absurd_usage_counts_nothing(count: int | str, streamed: bool) -> None:
+    usage = b'"usage":{"prompt_tokens":%s,"completion_tokens":%s}' % ((str(count).encode(),) * 2)
+    body = b'{"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],' + usage + b"}"
+    reply = body_reply([body], content_type="application/json")
+    if streamed:
+        event = b"data: " + body + b"\n\ndata: [DONE]\n\n"
+        reply = body_reply([event], content_type="text/event-stream")
+    async with ScriptedEngine(lambda _: reply) as engine, serving(engine) as gateway:
+        assert (await gateway.ask(STREAM if streamed else ASK)).status == 200
+        await gateway.until_idle()
+        gateway.plane.sweep()
+        assert gateway.records[0].outcome == "ok"
+        assert gateway.engine("main", Engine.PROMPT_TOKENS) == 0
+        assert gateway.engine("main", Engine.COMPLETION_TOKENS) == 0

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from proa.testing.replies import Framing, body_reply, chunk, head_bytes, large_headers
 from proa.testing.steps import Reply, Send
 from proa.wire.chunked import sole_chunk_size
-from proa.wire.response_parser import HEAD_MAX_BYTES, ResponseError, ResponseParser
+from proa.wire.response_parser import (
+    HEAD_MAX_BYTES,
+    AnswerMemo,
+    ResponseError,
+    ResponseParser,
+)
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -202,3 +207,13 @@ def test_persistence(head: bytes, kept: bool) -> None:
     """RFC 9112 section 9.3."""
     for length in (b"content-length: 0\r\n\r\n", b"content-length: 2\r\n\r\nok"):
         assert parsed(head + length).keep_alive is kept
+
+
+def test_a_length_in_an_answer_that_has_no_body_is_not_remembered() -> None:
+    memo = AnswerMemo()
+    for status in (b"204", b"304"):
+        answer = b"HTTP/1.1 " + status + b" X\r\ncontent-length: 5\r\n\r\n"
+        for _ in range(2):
+            parser = ResponseParser(head_request=False, memo=memo)
+            parser.feed(answer)
+            assert (parser.complete, parser.pieces) == (True, [])

@@ -107,7 +107,7 @@ class ResponseParser:
         if self._fed > HEAD_MAX_BYTES:
             self._check_head_size()
         if self._memo is not None and self.head_complete:
-            if self._fed == len(data) and self.content_length and self.status != 304:
+            if self._fed == len(data) and self.content_length and self.status not in (204, 304):
                 self._memo.remember(data, self)
             self._memo = None
 

@@ -1,12 +1,19 @@
 """Token counts that an engine reports, found by byte search in the end of an answer."""
 
 import re
+from typing import Annotated
 
 import msgspec
 
-_PROMPT = re.compile(rb'"(?:prompt_tokens|input_tokens|prompt_eval_count)"[ ]*:[ ]*(\d+)')
-_COMPLETION = re.compile(rb'"(?:completion_tokens|output_tokens|eval_count)"[ ]*:[ ]*(\d+)')
+_PROMPT = re.compile(
+    rb'"(?:prompt_tokens|input_tokens|prompt_eval_count)"[ ]*:[ ]*(\d{1,15}+)(?!\d)'
+)
+_COMPLETION = re.compile(
+    rb'"(?:completion_tokens|output_tokens|eval_count)"[ ]*:[ ]*(\d{1,15}+)(?!\d)'
+)
 _TAIL_BYTES = 4096
+
+TokenCount = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]  # what is no such number is none
 
 
 class Usage(msgspec.Struct, gc=False):
@@ -48,8 +55,8 @@ def note_answer(usage: Usage, tail: bytes) -> None:
 class _Counts(msgspec.Struct, gc=False):
     """A usage object of OpenAI's API; both fields are demanded."""
 
-    prompt_tokens: int
-    completion_tokens: int | None = None
+    prompt_tokens: TokenCount
+    completion_tokens: TokenCount | None = None
 
 
 _counts = msgspec.json.Decoder(_Counts).decode
