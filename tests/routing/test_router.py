@@ -224,6 +224,8 @@ def test_the_quality_floor_holds_and_fails_closed() -> None:
     view = fleet(engine("a", "large"), engine("b", "small"), engine("c", "unrated"))
     nameless = router(floor, view=view)
     assert chosen(nameless, request(), in_flight=(9, 0, 0), shares=(1, 1, 1)) == {"a"}
+    several = router(floor, view=fleet(engine("a", "large", "small"), engine("b", "large")))
+    assert chosen(several, request(), in_flight=(0, 9), shares=(1, 1)) == {"b"}
     unrated = nameless.match(request(model="unrated"))
     assert isinstance(unrated, Refusal)
     unknown = router(floor, view=fleet(engine("n", known=False))).match(request())
@@ -457,8 +459,8 @@ def test_whoever_is_chosen_may_serve_the_request(
     assert found.state.takes_traffic
     assert sent is None or not found.models_known or sent in listed
     if route.min_quality is not None:
-        served = sent if sent is not None else found.models[0].id
-        assert QUALITIES[served] >= route.min_quality
+        served = [sent] if sent is not None else [model.id for model in found.models]
+        assert min(QUALITIES.get(model, 0.0) for model in served) >= route.min_quality
     named = set(route.prefer) | set(route.overflow)
     assert not named or found.name in named
     live = [i for i in usable if shares[i] > 0]

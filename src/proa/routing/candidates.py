@@ -42,12 +42,15 @@ class Catalogue:
         return model is None or not self.engines[index].models_known or model in self.listed[index]
 
     def reaches(self, index: int, model: str | None, min_quality: float) -> bool:
-        """Whether the model that the engine would use is known to be good enough."""
-        if model is None:
-            models = self.engines[index].models
-            model = models[0].id if models else None
-        quality = self.qualities.get(model) if model is not None else None
-        return quality is not None and quality >= min_quality
+        """Whether the model that the engine would use is known to be good enough.
+
+        A request whose model is not known may use any of the engine's.
+        """
+        listed = [known.id for known in self.engines[index].models]
+        used = listed if model is None else [model]
+        return bool(used) and all(
+            self.qualities.get(name, float("-inf")) >= min_quality for name in used
+        )
 
     def fitting(self, indexes: list[int], family: PathFamily) -> list[int]:
         """Those that speak the path's protocol, or all if none is known to.
