@@ -162,6 +162,16 @@ async def test_g67_a_connection_that_fails_falls_back_whatever_the_list() -> Non
         assert (await gateway.ask(ASK)).status == 200
 
 
+async def test_g67_a_stream_that_breaks_before_content_falls_back_whatever_the_list() -> None:
+    routing = main_first(fallback_on=frozenset((401,)))
+    async with (
+        always(CHAT.reply(*CHAT.preamble, Reset())) as first,
+        ScriptedEngine() as other,
+        serving(first, other, routing=routing) as gateway,
+    ):
+        assert (await gateway.ask(CHAT.request)).header("x-proa-engine") == "aux"
+
+
 async def test_g67_an_error_in_a_stream_counts_as_its_status() -> None:
     routing = main_first(fallback_on=frozenset((503,)))
     async with (

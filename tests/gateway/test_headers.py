@@ -100,6 +100,8 @@ async def test_a_trusted_proxys_word_is_kept_and_continued(trusted: str) -> None
     assert request.header_values("x-forwarded-for") == ["10.1.1.1, 10.2.2.2, 127.0.0.1"]
     assert request.header_values("x-forwarded-proto") == ["https"]
     assert request.header_values("x-forwarded-host") == ["public.test"]
+    here = 'for=127.0.0.1;host="gateway.test";proto=http'
+    assert request.header_values("forwarded") == [f"for=10.1.1.1, {here}"]
 
 
 CREDENTIALS = [("Authorization", "Bearer secret"), ("X-Api-Key", "secret")]

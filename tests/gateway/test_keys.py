@@ -195,3 +195,20 @@ async def test_a_cap_holds_over_all_workers() -> None:
         assert (await gateway.ask(request)).status == 429
         gateway.rows.rows[2][cell] = 1
         assert (await gateway.ask(request)).status == 200
+
+
+async def test_a_gateway_that_is_opened_meanwhile_lets_no_key_out() -> None:
+    """An exchange keeps the settings that it began with."""
+    keys = (key_spec("team", "secret"),)
+    request = request_bytes("/x", b"{}", headers=[("authorization", "Bearer secret")])
+    async with (
+        ScriptedEngine() as engine,
+        serving(engine, keys=keys) as gateway,
+        gateway.client() as client,
+    ):
+        await client.send(request[:-1])
+        await gateway.until(lambda: gateway.header(Header.BODY_BYTES) == 1)
+        gateway.apply(msgspec.structs.replace(gateway.plane.settings, keys=None))
+        await client.send(request[-1:])
+        assert (await client.read_response()).status == 200
+        assert engine.requests[0].header("authorization") is None

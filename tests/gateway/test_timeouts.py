@@ -11,7 +11,7 @@ from tests.gateway.routes import MAIN_FIRST
 from proa.gateway.settings import LimitsSettings
 from proa.telemetry.rows import Engine
 from proa.testing.raw_response import json_request
-from proa.testing.replies import json_reply
+from proa.testing.replies import body_reply, json_reply
 from proa.testing.scripted_engine import ScriptedEngine
 from proa.testing.steps import Reply, Reset, Stall, WaitFor
 
@@ -198,6 +198,19 @@ async def test_g41_no_heartbeat_for_what_is_no_event_stream() -> None:
             gateway.advance(20.0)
             await engine.stop()
             assert (await client.read_response()).status == 502
+
+
+async def test_g41_no_heartbeat_in_a_json_answer_to_a_stream() -> None:
+    go_on = asyncio.Event()
+    engine = always(body_reply([b'{"choices":', WaitFor(go_on), b"[]}"]))
+    async with engine, serving(engine, heartbeat_s=5.0) as gateway, gateway.client() as client:
+        await client.send(CHAT.request)
+        await client.read_until(b'"choices":')
+        gateway.advance(20.0)
+        go_on.set()
+        await gateway.until_idle()
+        await client.read_until(b"[]}")
+        assert BEAT not in b"".join(client.reads)
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,6 @@ class Doorkeeper:
         self._cors = cors
         self._via = via
 
-    @property
-    def is_open(self) -> bool:
-        """Whether no key is asked for; then the client's own credentials go on to the engines."""
-        return self._keys is None
-
     def judge(self, head: RequestHead) -> Verdict:
         """The verdict on a head; what depends on the body or on counters is not in it."""
         fields = head.fields

@@ -218,7 +218,8 @@ class Exchange:
         key = (self._dispatcher, link, asked.target)
         start: bytes | None = head.derived.get(key)
         if start is None:
-            start = request_start(self.connection, head, link, asked.target)
+            is_open = self.settings.keys is None
+            start = request_start(self.connection, head, link, asked.target, is_open=is_open)
             self._derive(key, start)
         if self.body or head.chunked or b"content-length" in head.fields:
             return b"%b%b\r\ncontent-length: %d\r\n\r\n" % (start, self.request_id, len(self.body))
@@ -267,6 +268,8 @@ class Exchange:
             or self.surface.api is Api.OLLAMA
             or self.attempt is None
         ):
+            return
+        if self.committed and not self.answer.is_events:
             return
         every_s = self.settings.heartbeat_s
         if now - self.started_s >= (self._next_beat_s or every_s):
@@ -327,7 +330,7 @@ class Exchange:
 
     def attempt_failed(self, attempt: Attempt, outcome: Outcome, status: int, message: str) -> None:
         """A try ended without an answer, before anything went to the client."""
-        if self._may_retry(attempt, outcome, status):
+        if self._may_retry(attempt, outcome, None):
             self._dispatch()
             return
         if self._retries and attempt.body_sent:
@@ -360,13 +363,16 @@ class Exchange:
         self.answer.whole(status, self._start(status, lines, _JSON), body)
         self.finish(outcome, status)
 
-    def _may_retry(self, attempt: Attempt, outcome: Outcome, status: int) -> bool:
-        """At most one further engine after the body was sent, as the retry budget allows."""
+    def _may_retry(self, attempt: Attempt, outcome: Outcome, status: int | None) -> bool:
+        """At most one further engine after the body was sent, as the retry budget allows.
+
+        `status` is None where the engine gave none: `fallback_on` rules its answers only.
+        """
         match = self._match
         assert match is not None
         if len(self._tried) >= len(match.pool):
             return False
-        if match.fallback_on is not None and attempt.answered:
+        if match.fallback_on is not None and status is not None:
             wanted = status in match.fallback_on
         else:
             wanted = outcome in _RETRY_ANYWAY
