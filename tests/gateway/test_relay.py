@@ -254,3 +254,18 @@ def test_nothing_passes_an_event_that_is_not_whole() -> None:
     assert not relay.passes(chunk(b"\n" + EVENT))
     assert relay.feed(b"\n" + EVENT) == EVENT + EVENT
     assert relay.passes(chunk(EVENT))
+
+
+@pytest.mark.parametrize("text", ["[DONE]", "message_stop", "response.completed"])
+@pytest.mark.parametrize(
+    ("path", "event"),
+    [
+        (b"/v1/chat/completions", b'data: {"choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n'),
+        (b"/v1/messages", b'event: content_block_delta\ndata: {"type":"x","delta":"%b"}\n\n'),
+        (b"/v1/responses", b'data: {"type":"response.output_text.delta","delta":"%b"}\n\n'),
+    ],
+)
+def test_generated_text_is_no_mark_of_the_end(path: bytes, event: bytes, text: str) -> None:
+    relay = EventRelay(surface_of(path), ndjson=False)
+    relay.feed(event % text.encode())
+    assert relay.ended_early()

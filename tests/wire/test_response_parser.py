@@ -217,3 +217,12 @@ def test_a_length_in_an_answer_that_has_no_body_is_not_remembered() -> None:
             parser = ResponseParser(head_request=False, memo=memo)
             parser.feed(answer)
             assert (parser.complete, parser.pieces) == (True, [])
+
+
+def test_an_interim_answer_with_a_length_is_not_remembered() -> None:
+    memo = AnswerMemo()
+    interim = b"HTTP/1.1 103 Early Hints\r\ncontent-length: 2\r\n\r\n"
+    for body in (b"abc", b"defgh"):
+        parser = ResponseParser(head_request=False, memo=memo)
+        parser.feed(interim + b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+        assert (parser.status, b"".join(parser.pieces), parser.complete) == (200, body, True)

@@ -36,8 +36,8 @@ def test_surfaces(path: str, api: Api, place: ModelPlace) -> None:
 
 
 def test_only_apis_with_a_mark_of_the_end_have_one() -> None:
-    assert b"[DONE]" in surface_of(b"/v1/chat/completions").end_marks
-    assert surface_of(b"/v1/messages").end_marks == (b"message_stop",)
+    assert b"data: [DONE]" in surface_of(b"/v1/chat/completions").end_marks
+    assert b'"type":"message_stop' in surface_of(b"/v1/messages").end_marks
     assert surface_of(b"/v2/models/m/generate_stream").end_marks == ()
     assert surface_of(b"/generate").end_marks == ()
 

@@ -226,7 +226,11 @@ class DataPlane:
         self._swept_at = now
         self.now = now
         for connection in list(self.connections):
-            connection.sweep(now)
+            try:
+                connection.sweep(now)
+            except Exception as error:  # one that fails must not keep the others from theirs
+                self.loop.call_exception_handler({"message": "sweep", "exception": error})
+                connection.transport.abort()
         oldest_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
             link.close_idle(oldest_s)

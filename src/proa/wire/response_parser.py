@@ -44,9 +44,10 @@ class AnswerMemo:
     def remember(self, data: bytes, parser: "ResponseParser") -> None:
         """Keep the head at the beginning of `data`, which `parser` has just read."""
         end = data.find(b"\r\n\r\n") + 4
-        at = data.lower().find(_LENGTH_LINE, 0, end) + len(_LENGTH_LINE)
+        at = data[:end].lower().find(_LENGTH_LINE) + len(_LENGTH_LINE)
         digits_end = data.find(b"\r", at)
-        if at >= len(_LENGTH_LINE) and data[at:digits_end].isdigit():
+        final = data[9:12] == b"%d" % parser.status  # not the head of an interim answer
+        if final and at >= len(_LENGTH_LINE) and data[at:digits_end].isdigit():
             self.before, self.after = data[:at], data[digits_end:end]
             self.status, self.keep_alive = parser.status, parser.keep_alive
             self.lines, self.fields = parser.lines, parser.fields

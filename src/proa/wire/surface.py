@@ -36,14 +36,25 @@ class Surface(msgspec.Struct, frozen=True):
     end_marks: tuple[bytes, ...] = ()
 
 
-_FINISHED = (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "')
+def _field(name: bytes, value: bytes) -> tuple[bytes, ...]:
+    """A JSON field with and without a space; generated text has its quotes escaped."""
+    return b'"%b":"%b' % (name, value), b'"%b": "%b' % (name, value)
+
+
+_DONE = (b"data: [DONE]", b"data:[DONE]")
+_FINISHED = (*_DONE, *_field(b"finish_reason", b""))
 _OPENAI = Surface(Api.OPENAI)
 _OPENAI_STREAM = Surface(Api.OPENAI, end_marks=_FINISHED)
 _RESPONSES = Surface(
     Api.RESPONSES,
-    end_marks=(b"response.completed", b"response.incomplete", b"response.failed", b"[DONE]"),
+    end_marks=(
+        *_field(b"type", b"response.completed"),
+        *_field(b"type", b"response.incomplete"),
+        *_field(b"type", b"response.failed"),
+        *_DONE,
+    ),
 )
-_ANTHROPIC = Surface(Api.ANTHROPIC, end_marks=(b"message_stop",))
+_ANTHROPIC = Surface(Api.ANTHROPIC, end_marks=_field(b"type", b"message_stop"))
 _AUDIO = Surface(Api.OPENAI, ModelPlace.MULTIPART)
 _OLLAMA = Surface(Api.OLLAMA, end_marks=(b'"done":true', b'"done": true', b'"status":"success"'))
 _TRITON = Surface(Api.TRITON, ModelPlace.PATH)
