@@ -126,7 +126,7 @@ async def test_a_killed_worker_is_replaced_and_disturbs_no_other() -> None:
                 victim, other = supervisor.workers()
                 row = supervisor.rows.rows[victim.index]
                 lost = row[Header.CONNECTIONS]
-                assert lost == 4
+                assert 3 <= lost <= 5  # open requests had a say in who got a connection, too
                 counted = supervisor.rows.total(outcome_ok)
                 os.kill(victim.pid, signal.SIGKILL)
                 await until(lambda: victim.pid not in pids(supervisor), "end of the worker")
