@@ -197,9 +197,10 @@ async def test_workers_and_address_change_under_load(file: File, port: int) -> N
             async with ClosedLoop(f"http://127.0.0.1:{port}", connections=2) as there:
                 await there.answered(20)
             assert there.failures == []
+            by_the_kernel = ("[Errno 111]", "[Errno 104]", "ConnectionResetError")
             assert [
-                text for text in load.failures if not text.startswith("connect: [Errno 111]")
-            ] == []
+                text for text in load.failures if not any(sign in text for sign in by_the_kernel)
+            ] == []  # it refuses, and resets who is in the backlog of a listener that closes
 
 
 @pytest.mark.skipif(which("openssl") is None, reason="needs the openssl program")

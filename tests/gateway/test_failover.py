@@ -347,3 +347,28 @@ async def test_a_retry_sends_each_engine_its_own_key_and_head() -> None:
         assert other.requests[0].header("host") == other.url.removeprefix("http://")
         ids = {e.requests[0].header("x-request-id") for e in (first, other)}
         assert len(ids) == 1
+
+
+async def test_what_waits_for_an_engine_that_became_unreachable_goes_to_the_other() -> None:
+    """A hung engine: nothing has come from it, and the control plane can't reach it either."""
+    hung, good = always(Reply((Stall(),))), ScriptedEngine()
+    async with hung, good, serving(hung, good, routing=MAIN_FIRST) as gateway:
+        async with gateway.client() as client:
+            await client.send(ASK)
+            await hung.wait_running(1)
+            gateway.advance(1.0)
+            assert not good.requests
+            gateway.see(states={"main": EngineState.UNREACHABLE})
+            gateway.advance(0.25)
+            assert (await client.read_response()).header("x-proa-engine") == "aux"
+        await hung.wait_aborted(1)
+
+
+async def test_what_waits_for_the_only_engine_goes_on_waiting() -> None:
+    async with always(Reply((Stall(),))) as hung, serving(hung) as gateway:
+        async with gateway.client() as client:
+            await client.send(ASK)
+            await hung.wait_running(1)
+            gateway.see(states={"main": EngineState.UNREACHABLE})
+            gateway.advance(0.25)
+            assert hung.running == 1

@@ -136,3 +136,12 @@ async def test_a_loop_through_the_gateway_itself_ends() -> None:
         answer = await gateway.ask(request_bytes("/v1/completions", b"{}"))
         assert answer.status == 508
         await gateway.until_idle()
+
+
+async def test_what_never_became_a_request_has_a_line_in_the_log() -> None:
+    """Its id was told to the client, so it must be found."""
+    async with ScriptedEngine() as engine, serving(engine) as gateway, gateway.client() as client:
+        await client.send(b"GARBAGE\r\n\r\n")
+        answer = await refused(client, gateway, 400)
+        [record] = gateway.records
+        assert (record.request_id, record.status) == (answer.header("x-request-id"), 400)

@@ -116,17 +116,19 @@ class AddedLatency(msgspec.Struct, frozen=True):
 
 
 async def pair_at_once(
-    direct: Target, gateway: Target, asked_direct: Question, asked_gateway: Question
+    direct: tuple[Target, Question], gateway: tuple[Target, Question], *, gateway_first: bool
 ) -> tuple[Answer, Answer]:
     """Two streams of exactly `max_tokens` at the same moment: direct, and through the gateway.
 
     They should reach different engines; each is compared with its own engine's time,
-    and both see the same machine.
+    and both see the same machine. Who is sent first waits for the sending of the
+    other, so callers change the order.
     """
     extra = {"ignore_eos": True, "timings_per_token": True, "temperature": 0.0}
-    return await asyncio.gather(
-        direct.ask(asked_direct, extra=extra), gateway.ask(asked_gateway, extra=extra)
-    )
+    order = [gateway, direct] if gateway_first else [direct, gateway]
+    answers = await asyncio.gather(*(target.ask(asked, extra=extra) for target, asked in order))
+    first, second = answers
+    return (second, first) if gateway_first else (first, second)
 
 
 def added_latency(pairs: Iterable[Sequence[Answer]], lengths: Sequence[int]) -> list[AddedLatency]:

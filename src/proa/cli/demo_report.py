@@ -82,8 +82,11 @@ def latency_lines(latency: list[AddedLatency], texts: dict[str, str]) -> list[st
                 added=found.added_ms,
                 direct=found.direct_ms,
                 gateway=found.gateway_ms,
+                pairs=found.pairs,
             )
         )
+    if any(found.added_ms < 0 for found in latency):
+        lines.append(texts["latency_noise"])
     return lines
 
 

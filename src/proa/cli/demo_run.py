@@ -92,12 +92,17 @@ async def _pairs(
     sides = itertools.cycle(((targets.main, targets.aux), (targets.aux, targets.main)))
     pairs: list[tuple[Answer, Answer]] = []
     began_s = time.perf_counter()
-    for (direct, other), tokens in zip(sides, _lengths(settings.most_pairs), strict=False):
+    orders = itertools.cycle((False, False, True, True))
+    for (direct, other), tokens, gateway_first in zip(
+        sides, _lengths(settings.most_pairs), orders, strict=False
+    ):
         asked_direct, asked_gateway = (
             msgspec.structs.replace(as_kind[target.name], max_tokens=tokens)
             for target in (direct, other)
         )
-        pair = await pair_at_once(direct, targets.gateway, asked_direct, asked_gateway)
+        pair = await pair_at_once(
+            (direct, asked_direct), (targets.gateway, asked_gateway), gateway_first=gateway_first
+        )
         relayed = pair[1]
         if relayed.engine != other.name and not relayed.error:
             relayed.error = f"the gateway asked {relayed.engine} and not {other.name}"

@@ -168,6 +168,10 @@ class Attempt:
             self.connection = None
         self.lease.release(outcome, self.exchange.plane.now)
 
+    def given_up(self) -> None:
+        """The control plane found the engine unreachable while we wait for its first byte."""
+        self._broke(f"engine {self.link.name} does not answer any more", Outcome.BROKEN, 504)
+
     def timed_out(self) -> None:
         """The engine said nothing for too long."""
         connecting = self._connecting is not None

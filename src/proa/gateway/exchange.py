@@ -257,8 +257,16 @@ class Exchange:
         )
         if late and attempt is not None:
             attempt.timed_out()
+        elif attempt is not None and attempt.link.is_unreachable and self._can_move(attempt):
+            attempt.given_up()
         elif self.settings.heartbeat_s and self.ttft_s is None:
             self._beat(now)
+
+    def _can_move(self, attempt: Attempt) -> bool:
+        """Whether another engine may still take what waits for this one's first byte."""
+        match = self._match
+        untried = match is not None and len(self._tried) < len(match.pool)
+        return untried and not (attempt.answered or self.committed or self._retries)
 
     def _beat(self, now: float) -> None:
         """A comment every `heartbeat_s` while a stream is silent; it commits the status."""

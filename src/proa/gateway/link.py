@@ -27,6 +27,7 @@ class EngineLink:
     `request_lines` are the header lines that every request to this engine carries.
     `troubled` is false while its breaker has nothing to remember. `moved_at` is the
     coarse time of its last byte. `changed` is called when its share may have changed.
+    `is_unreachable` is what the control plane says of the engine.
     `counts` are its counters until the next `tally.flush`.
     """
 
@@ -37,6 +38,7 @@ class EngineLink:
         self.counts = self.tally.counts
         self.in_flight = 0
         self.troubled = False
+        self.is_unreachable = False
         self.breaker = Breaker(breaker)
         self._breaker_spec = breaker
         self.answers = AnswerMemo()

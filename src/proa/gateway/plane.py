@@ -22,7 +22,7 @@ from proa.gateway.doorkeeper import Doorkeeper
 from proa.gateway.keys import KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
-from proa.gateway.request_record import request_record
+from proa.gateway.request_record import refused_record, request_record
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.token_book import TokenBook
 from proa.routing.policy.base import PolicyMemory
@@ -128,6 +128,7 @@ class DataPlane:
         links = [self._links[engine.name] for engine in engines]
         for engine, link in zip(engines, links, strict=True):
             link.kind = engine.kind
+            link.is_unreachable = engine.state is EngineState.UNREACHABLE
         self.dispatcher = Dispatcher(
             self.settings.routing, self.fleet, links, self.other_rows, self._memory, self.rng
         )
@@ -179,6 +180,8 @@ class DataPlane:
         identity = self.request_id(None)
         start = head % (STATUS_LINES[status], len(body), retry, identity, CLOSE)
         connection.transport.write(start + b"\r\n" + body)
+        if self.log is not None and self.settings.logs.requests:
+            self.log.request(refused_record(identity, status))
 
     def trusts(self, peer: str) -> bool:
         """Whether a peer's forwarding headers are believed."""

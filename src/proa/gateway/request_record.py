@@ -33,3 +33,15 @@ def request_record(
         retries=exchange.retries,
         stream=bool(asked and asked.stream),
     )
+
+
+def refused_record(request_id: bytes, status: int) -> RequestRecord:
+    """What never became a request: neither method nor path is known for sure."""
+    return RequestRecord(
+        request_id=request_id.decode(),
+        method="-",
+        path="-",
+        status=status,
+        outcome=Outcome.CLIENT_FAULT.label,
+        duration_ms=0.0,
+    )
