@@ -365,10 +365,10 @@ async def test_what_waits_for_an_engine_that_became_unreachable_goes_to_the_othe
 
 
 async def test_what_waits_for_the_only_engine_goes_on_waiting() -> None:
-    async with always(Reply((Stall(),))) as hung, serving(hung) as gateway:
-        async with gateway.client() as client:
-            await client.send(ASK)
-            await hung.wait_running(1)
-            gateway.see(states={"main": EngineState.UNREACHABLE})
-            gateway.advance(0.25)
-            assert hung.running == 1
+    hung = always(Reply((Stall(),)))
+    async with hung, serving(hung) as gateway, gateway.client() as client:
+        await client.send(ASK)
+        await hung.wait_running(1)
+        gateway.see(states={"main": EngineState.UNREACHABLE})
+        gateway.advance(0.25)
+        assert hung.running == 1
