@@ -234,3 +234,20 @@ async def test_the_head_answer_of_a_stream_has_no_body() -> None:
         answer = await gateway.ask(request_bytes("/any", method="HEAD"), method="HEAD")
         assert answer.status == 200
         assert answer.header("content-type") == "text/event-stream"
+
+
+@pytest.mark.parametrize("framing", [Framing.COUNTED, Framing.CHUNKED])
+@pytest.mark.parametrize("usage_first", [True, False])
+@pytest.mark.parametrize("numbers", [10, 20_000])
+async def test_usage_is_found_at_both_ends_of_an_answer(
+    framing: Framing, usage_first: bool, numbers: int
+) -> None:
+    """llama.cpp's embeddings tell their usage before the data."""
+    usage = {"usage": {"prompt_tokens": 7, "total_tokens": 7}}
+    data = {"object": "list", "data": [{"embedding": [0.25] * numbers}]}
+    answer = json_bytes(usage | data if usage_first else data | usage)
+    reply = body_reply(cut_at(answer, seed=3, mean_bytes=9000), framing=framing)
+    async with always(reply) as engine, serving(engine) as gateway:
+        got = await gateway.ask(json_request({"input": "text"}, "/v1/embeddings"))
+        assert got.body.data == answer
+        assert gateway.engine("main", Engine.PROMPT_TOKENS) == 7

@@ -233,25 +233,31 @@ def _head(attempt: Attempt, parser: ResponseParser) -> None:
 
 def _pass(attempt: Attempt, parser: ResponseParser) -> None:
     """Any other answer: the pieces go on as they come."""
-    exchange, pieces = attempt.exchange, parser.pieces
-    if pieces:
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        pieces.clear()
-        if not attempt._begin:
-            attempt._begin = data[:_USAGE_BYTES]
-        attempt._tail = data if len(data) >= _USAGE_BYTES else attempt._tail[-_USAGE_BYTES:] + data
-        exchange.answer.body(data, last=parser.complete)
-    elif parser.complete:
-        exchange.answer.body(b"", last=True)
-    if parser.complete:
-        status = parser.status
-        outcome = Outcome.OK if status < 400 else Outcome.CLIENT_FAULT
-        if outcome is Outcome.OK:
-            note_answer(attempt.usage, attempt._tail)
-            if attempt.usage.prompt_tokens is None and len(attempt._begin) == _USAGE_BYTES:
-                note_answer(attempt.usage, attempt._begin)  # llama.cpp's embeddings come last
-        attempt._finish(parser, outcome)
-        exchange.finish(outcome, status)
+    exchange, pieces, last = attempt.exchange, parser.pieces, parser.complete
+    data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    pieces.clear()
+    if data or last:
+        exchange.answer.body(data, last=last)
+    if not last:
+        _keep_ends(attempt, data)
+        return
+    outcome = Outcome.OK if parser.status < 400 else Outcome.CLIENT_FAULT
+    if outcome is Outcome.OK:
+        end = attempt._tail + data if attempt._tail else data
+        note_answer(attempt.usage, end)
+        if len(end) >= _USAGE_BYTES and attempt.usage.prompt_tokens is None:
+            # the usage of llama.cpp's embeddings comes before the data
+            note_answer(attempt.usage, attempt._begin or data[:_USAGE_BYTES])
+    attempt._finish(parser, outcome)
+    exchange.finish(outcome, parser.status)
+
+
+def _keep_ends(attempt: Attempt, data: bytes) -> None:
+    """Remember the first and the last bytes of an answer that comes in pieces: usage is there."""
+    if not attempt._begin:
+        attempt._begin = data[:_USAGE_BYTES]
+    attempt._tail = data if len(data) >= _USAGE_BYTES else attempt._tail + data
+    attempt._tail = attempt._tail[-_USAGE_BYTES:]
 
 
 def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
