@@ -23,7 +23,7 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
     warm_up_s: float = 0.5
     alone_s: float = 1.6
     together_s: float = 2.8
-    drain_s: float = 4.0
+    drain_s: float = 2.5
     latency_s: float = 4.5
     least_pairs: int = 2
     most_pairs: int = 9
