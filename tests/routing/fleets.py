@@ -1,8 +1,11 @@
 """Builders of small fleets for routing tests."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView, ModelView
+from proa.routing.loads import Loads
 
 CARD = msgspec.Raw(b"{}")
 
@@ -22,3 +25,11 @@ def engine(
 def fleet(*engines: EngineView) -> FleetView:
     """A view of these engines."""
     return FleetView(1, engines)
+
+
+def loads(in_flight: Sequence[int], shares: Sequence[float] | None = None) -> Loads:
+    """Engines with so many requests in flight, of which nothing else is known."""
+    made = Loads(len(in_flight))
+    made.in_flight = in_flight
+    made.shares = list(shares or made.shares)
+    return made

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.routing.fleets import engine, fleet
+from tests.routing.fleets import engine, fleet, loads
 
 from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
 from proa.domain.request import RouteRequest
@@ -23,6 +23,7 @@ from proa.routing.spec import (
 )
 
 CHAT = "/v1/chat/completions"
+ASKED = RouteRequest(path=CHAT)
 TWO = fleet(engine("main", "small", "large"), engine("aux", "small"))
 
 
@@ -43,7 +44,7 @@ def choose(
     if isinstance(match, Refusal):
         return match
     return built.choose(
-        match, in_flight=in_flight, shares=shares, excluded=excluded, rng=Random(seed)
+        match, request, loads(in_flight, shares), excluded=excluded, rng=Random(seed)
     )
 
 
@@ -329,7 +330,7 @@ def test_load_counted_at_dispatch_splits_a_burst_evenly() -> None:
     match = built.match(request(model="small"))
     assert isinstance(match, RouteMatch)
     for _ in range(20):
-        choice = built.choose(match, in_flight=load, shares=(1, 1), excluded=(), rng=rng)
+        choice = built.choose(match, ASKED, loads(load), excluded=(), rng=rng)
         assert isinstance(choice, Choice)
         load[choice.index] += 1
     assert load == [10, 10]
@@ -342,7 +343,7 @@ def test_paths_that_no_rule_knows_are_spread_too() -> None:
     match = built.match(request("/v1/unheard-of"))
     assert isinstance(match, RouteMatch)
     for _ in range(480):
-        choice = built.choose(match, in_flight=load, shares=[1.0] * 8, excluded=(), rng=rng)
+        choice = built.choose(match, ASKED, loads(load), excluded=(), rng=rng)
         assert isinstance(choice, Choice)
         load[choice.index] += 1
     assert max(load) <= 2 * 60
@@ -354,7 +355,7 @@ def test_a_lease_that_is_always_returned_leaves_no_load() -> None:
     match = built.match(request(model="small"))
     assert isinstance(match, RouteMatch)
     for _ in range(200):
-        choice = built.choose(match, in_flight=load, shares=(1, 1), excluded=(), rng=rng)
+        choice = built.choose(match, ASKED, loads(load), excluded=(), rng=rng)
         assert isinstance(choice, Choice)
         load[choice.index] += 1
         tries[choice.index] += 1
@@ -371,7 +372,7 @@ def test_a_slow_starting_engine_gets_at_most_its_share(
     match = built.match(request(model="small"))
     assert isinstance(match, RouteMatch)
     counts = Counter(
-        built.choose(match, in_flight=load, shares=(1.0, 0.2), excluded=(), rng=rng).engine  # type: ignore[union-attr]
+        built.choose(match, ASKED, loads(load, (1.0, 0.2)), excluded=(), rng=rng).engine  # type: ignore[union-attr]
         for _ in range(3000)
     )
     assert 150 < counts["aux"] < 700
@@ -445,7 +446,7 @@ def test_whoever_is_chosen_may_serve_the_request(
         assert match.status in (404, 503)
         assert (match.retry_after_s is not None) == (match.status == 503)
         return
-    choice = built.choose(match, in_flight=load, shares=shares, excluded=excluded, rng=Random(seed))
+    choice = built.choose(match, ASKED, loads(load, shares), excluded=excluded, rng=Random(seed))
     usable = [i for i in match.pool if i not in excluded]
     if isinstance(choice, Refusal):
         assert not usable

@@ -8,11 +8,14 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `path` is without the query. `model` is what the client asked for, None where
     the API or the body names none. `input_tokens` is an estimate, None where no
-    rule needs it or the body could not be read. `headers` holds only the headers
-    that some rule matches on, names in lower case.
+    rule needs it or the body could not be read; `body_bytes` is always there.
+    `max_tokens` is the client's limit on the answer, None where it named none.
+    `headers` holds only the headers that some rule matches on, names in lower case.
     """
 
     path: str
     model: str | None = None
     input_tokens: int | None = None
+    body_bytes: int = 0
+    max_tokens: int | None = None
     headers: dict[str, str] = {}

@@ -17,6 +17,7 @@ class Asked(msgspec.Struct, gc=False):
     target: bytes
     model: str | None = None
     stream: bool = False
+    max_tokens: int | None = None
     features: Features | None = None
 
     def headers(self, head: RequestHead, names: frozenset[str]) -> dict[str, str]:
@@ -56,6 +57,7 @@ def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
             fields = read_fields(body)
             asked.model = fields.model
             asked.stream = fields.stream is True
+            asked.max_tokens = fields.output_limit
         elif head.fields.get(b"content-type", b"").startswith(b"multipart/"):
             asked.model = multipart_model(body)
     return asked

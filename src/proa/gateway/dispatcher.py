@@ -7,9 +7,11 @@ something only there; links and their counters outlive dispatchers.
 from random import Random
 
 from proa.domain.fleet import FleetView
+from proa.domain.request import RouteRequest
 from proa.gateway.link import EngineLink
 from proa.routing.breaker import slow_start_share
 from proa.routing.decision import Choice, Refusal, RouteMatch
+from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
@@ -30,26 +32,28 @@ class Dispatcher:
         self._rng = rng
         self._slow_start_s = spec.breaker.slow_start_s
         self._cells = [link.base + Engine.IN_FLIGHT for link in links]
-        self._shares = [1.0] * len(links)
+        self.loads = Loads(len(links))
 
-    def choose(self, match: RouteMatch, tried: tuple[int, ...]) -> Choice | Refusal:
+    def choose(
+        self, match: RouteMatch, request: RouteRequest, tried: tuple[int, ...]
+    ) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""
         in_flight = [link.in_flight for link in self.links]
         for row in self._other_rows:
             for index, cell in enumerate(self._cells):
                 in_flight[index] += row[cell]
-        return self.router.choose(
-            match, in_flight=in_flight, shares=self._shares, excluded=tried, rng=self._rng
-        )
+        self.loads.in_flight = in_flight
+        return self.router.choose(match, request, self.loads, excluded=tried, rng=self._rng)
 
     def refresh_shares(self, now_s: float) -> None:
         """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""
+        self.loads.now_s = now_s
         for index, link in enumerate(self.links):
             share = link.share(now_s)
             ready_since_s = self.fleet.engines[index].ready_since_s
             if ready_since_s:
                 share = min(share, slow_start_share(ready_since_s, now_s, self._slow_start_s))
-            self._shares[index] = share
+            self.loads.shares[index] = share
 
     def decision_lines(self, choice: Choice) -> bytes:
         """The `x-proa-engine` and `x-proa-decision` header lines of a choice."""

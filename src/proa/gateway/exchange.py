@@ -51,9 +51,9 @@ class Exchange:
     """
 
     __slots__ = (
-        "_decision", "_dispatcher", "_key", "_local", "_match", "_next_beat_s", "_retries",
-        "_tried", "answer", "asked", "attempt", "body", "body_source", "committed", "connection",
-        "content_length", "fallback_on", "head", "is_over", "limits", "moved", "plane",
+        "_decision", "_dispatcher", "_key", "_local", "_match", "_next_beat_s", "_request",
+        "_retries", "_tried", "answer", "asked", "attempt", "body", "body_source", "committed",
+        "connection", "content_length", "fallback_on", "head", "is_over", "limits", "moved", "plane",
         "request_id", "settings", "started_s", "surface", "ttft_s",
     )  # fmt: skip
 
@@ -91,6 +91,7 @@ class Exchange:
         self._local = False
         self._match: RouteMatch | None = None
         self._next_beat_s = 0.0
+        self._request: RouteRequest | None = None
         self._retries = 0
         self._tried: tuple[int, ...] = ()
 
@@ -160,13 +161,15 @@ class Exchange:
     def _new_match(self, asked: Asked) -> RouteMatch | Refusal:
         router = self._dispatcher.router
         names, tokens = router.header_names, self.plane.tokens
-        request = RouteRequest(
+        self._request = RouteRequest(
             path=asked.path,
             model=asked.model,
             input_tokens=tokens.estimate(asked, self.body) if router.needs_input_tokens else None,
+            body_bytes=len(self.body),
+            max_tokens=asked.max_tokens,
             headers=asked.headers(self.head, names) if names else {},
         )
-        match = router.match(request)
+        match = router.match(self._request)
         if isinstance(match, RouteMatch) and not router.needs_input_tokens:
             self._derive((self._dispatcher, asked.model), match)
         return match
@@ -194,9 +197,18 @@ class Exchange:
         return True
 
     def _dispatch(self) -> None:
-        match = self._match
+        match, asked = self._match, self.asked
         assert match is not None
-        choice = self._dispatcher.choose(match, self._tried)
+        assert asked is not None
+        request = self._request
+        if request is None:
+            request = self._request = RouteRequest(
+                path=asked.path,
+                model=asked.model,
+                body_bytes=len(self.body),
+                max_tokens=asked.max_tokens,
+            )
+        choice = self._dispatcher.choose(match, request, self._tried)
         if isinstance(choice, Refusal):
             self._refused(choice)
             return

@@ -15,6 +15,7 @@ from proa.domain.fleet import FleetView
 from proa.domain.request import RouteRequest
 from proa.routing.candidates import Catalogue
 from proa.routing.decision import RETRY_AFTER_S, Choice, Refusal, RouteMatch
+from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.policy.registry import make_policy
 from proa.routing.route import Route
@@ -63,32 +64,28 @@ class Router:
     def choose(
         self,
         match: RouteMatch,
+        request: RouteRequest,
+        loads: Loads,
         *,
-        in_flight: Sequence[int],
-        shares: Sequence[float],
         excluded: Collection[int],
         rng: Random,
     ) -> Choice | Refusal:
-        """One engine of the match.
-
-        `in_flight` and `shares` are per engine index: own requests over all workers,
-        and the part of its traffic that the engine may get, 0 for an open breaker.
-        `excluded` are the indexes already tried for this request.
-        """
+        """One engine of the match; `excluded` are the indexes already tried for this request."""
         pool: Sequence[int] = match.pool
         if excluded:
             pool = [i for i in pool if i not in excluded]
             if not pool:
                 return _exhausted(match)
+        shares = loads.shares
         for index in pool:
             if shares[index] < 1.0:
                 pool = admitted(pool, shares, rng)
                 break
         if match.preferred:
-            pool = _by_preference(match, pool, in_flight)
+            pool = _by_preference(match, pool, loads.in_flight)
         if len(pool) == 1:
             return match.choices[pool[0]]
-        return match.choices[self._policy.pick(pool, in_flight, rng)]
+        return match.choices[self._policy.pick(pool, loads, request, rng)]
 
 
 def _by_preference(

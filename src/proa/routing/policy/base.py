@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
+from proa.domain.request import RouteRequest
+from proa.routing.loads import Loads
 from proa.routing.spec import PolicyName
 
 Memory = dict[str, float]
@@ -40,5 +42,7 @@ class Policy(ABC):
         self._memory = memory.of(self.name)
 
     @abstractmethod
-    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
-        """One of `candidates` (engine indexes, at least one); `in_flight` is per engine index."""
+    def pick(
+        self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
+    ) -> int:
+        """One of `candidates` (engine indexes, at least one)."""

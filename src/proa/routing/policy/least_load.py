@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
+from proa.domain.request import RouteRequest
+from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
 from proa.routing.spec import PolicyName
 
@@ -12,7 +14,10 @@ class LeastLoad(Policy):
 
     name = PolicyName.LEAST_LOAD
 
-    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
+    def pick(
+        self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
+    ) -> int:
+        in_flight = loads.in_flight
         best, least, ties = -1, 0, 0
         for index in candidates:
             load = in_flight[index]

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
+from proa.domain.request import RouteRequest
+from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
 from proa.routing.spec import PolicyName
 
@@ -16,7 +18,9 @@ class PowerOfTwo(Policy):
 
     name = PolicyName.POWER_OF_TWO
 
-    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
+    def pick(
+        self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
+    ) -> int:
         count = len(candidates)
         if count == 1:
             return candidates[0]
@@ -24,5 +28,6 @@ class PowerOfTwo(Policy):
         second = int(rng.random() * (count - 1))
         if second >= first:
             second += 1
+        in_flight = loads.in_flight
         one, other = candidates[first], candidates[second]
         return one if in_flight[one] <= in_flight[other] else other

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
+from proa.domain.request import RouteRequest
+from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
 from proa.routing.spec import PolicyName
 
@@ -18,7 +20,9 @@ class RoundRobin(Policy):
 
     name = PolicyName.ROUND_ROBIN
 
-    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
+    def pick(
+        self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
+    ) -> int:
         turns, engines = self._memory, self._engines
         best, oldest = -1, 0.0
         for index in candidates:

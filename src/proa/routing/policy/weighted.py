@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
+from proa.domain.request import RouteRequest
+from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
 from proa.routing.spec import PolicyName
 
@@ -21,7 +23,9 @@ class Weighted(Policy):
 
     name = PolicyName.WEIGHTED
 
-    def pick(self, candidates: Sequence[int], in_flight: Sequence[int], rng: Random) -> int:
+    def pick(
+        self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
+    ) -> int:
         weights = [self._weights[index] for index in candidates]
         total = sum(weights)
         if total <= 0.0:
