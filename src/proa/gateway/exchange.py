@@ -53,8 +53,8 @@ class Exchange:
     __slots__ = (
         "_decision", "_dispatcher", "_key", "_local", "_match", "_next_beat_s", "_request",
         "_retries", "_tried", "answer", "asked", "attempt", "body", "body_source", "committed",
-        "connection", "content_length", "fallback_on", "head", "is_over", "limits", "moved", "plane",
-        "request_id", "settings", "started_s", "surface", "ttft_s",
+        "connection", "content_length", "fallback_on", "head", "is_over", "limits", "moved",
+        "plane", "request_id", "settings", "started_s", "surface", "ttft_s",
     )  # fmt: skip
 
     def __init__(
