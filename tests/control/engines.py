@@ -6,11 +6,13 @@ from collections.abc import Callable
 import httpx
 import msgspec
 
+from proa.control.knowledge import Knowledge
 from proa.control.probing import EngineProbe
 from proa.control.registry import Registry
 from proa.control.settings import ControlSettings
 from proa.control.traffic import EngineTraffic
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, FleetView
+from proa.domain.load import LoadView
 from proa.telemetry.logs import Log
 from proa.telemetry.sink import LineSink
 
@@ -76,21 +78,47 @@ class MemorySink(LineSink):
         return True
 
 
+class Audience:
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.fleets: list[FleetView] = []
+        self.loads: list[LoadView] = []
+
+    def publish(self, view: FleetView) -> None:
+        self.fleets.append(view)
+
+    def publish_loads(self, view: LoadView) -> None:
+        self.loads.append(view)
+
+
+class Gateway(Knowledge):
+    """A gateway that sends what a test says."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, EngineTraffic] = {}
+
+    def traffic(self, name: str) -> EngineTraffic:
+        return self.sent.get(name, EngineTraffic())
+
+
 class Fleet:
     """A registry over fake engines, inside a running loop."""
 
     def __init__(self, engines: dict[str, FakeEngine], *specs: EngineSpec) -> None:
         self.engines = engines
-        self.published: list[FleetView] = []
-        self.traffic: dict[str, EngineTraffic] = {}
+        self.audience = Audience()
+        self.published = self.audience.fleets
+        self.gateway = Gateway()
+        self.traffic = self.gateway.sent
         self.sink = MemorySink()
         self.opened: list[str] = []
         settings = ControlSettings(engines=specs or tuple(spec(name) for name in engines))
         self.registry = Registry(
             settings,
-            publish=self.published.append,
+            audience=self.audience,
             log=Log(self.sink),
-            traffic=lambda name: self.traffic.get(name, EngineTraffic()),
+            knowledge=self.gateway,
             connect=self._connect,
             clock=asyncio.get_running_loop().time,
         )

@@ -12,6 +12,7 @@ from tests.control.engines import MemorySink
 from proa.control.registry import Registry
 from proa.control.settings import ControlSettings
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, FleetView
+from proa.domain.load import LoadView
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
 from proa.engines.base import Probe
@@ -41,6 +42,9 @@ class Seen:
     def publish(self, view: FleetView) -> None:
         self.views.append(view)
         self._changed.set()
+
+    def publish_loads(self, view: LoadView) -> None:
+        self.loads = view
 
     async def until(self, wanted: Callable[[EngineView], bool]) -> EngineView:
         async with asyncio.timeout(60):
@@ -74,7 +78,7 @@ async def seen(port: int) -> AsyncIterator[Seen]:
     seen = Seen()
     spec = EngineSpec(name="live", url=f"http://127.0.0.1:{port}")
     settings = ControlSettings(engines=(spec,), poll_interval_s=0.05)
-    registry = Registry(settings, publish=seen.publish, log=Log(MemorySink()))
+    registry = Registry(settings, audience=seen, log=Log(MemorySink()))
     registry.start()
     yield seen
     await registry.close()

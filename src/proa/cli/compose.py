@@ -16,8 +16,8 @@ from proa.config.environment import ServiceEnvironment
 from proa.config.faults import ConfigFaults
 from proa.config.load import LoadedConfig
 from proa.control.app import control_app
+from proa.control.knowledge import WorkersKnowledge
 from proa.control.registry import Registry
-from proa.control.traffic import EngineTraffic, traffic_in
 from proa.errors import ProaError
 from proa.gateway.listeners import inherited_socket
 from proa.gateway.supervisor import Supervisor
@@ -64,7 +64,12 @@ class Program:
         listeners = [inherited_socket(descriptor) for descriptor in service.listen_fds]
         self._supervisor = Supervisor(config.gateway, log=self._log, listeners=listeners)
         self._registry = Registry(
-            config.control, publish=self._supervisor.publish, log=self._log, traffic=self._traffic
+            config.control,
+            audience=self._supervisor,
+            log=self._log,
+            knowledge=WorkersKnowledge(
+                self._supervisor.rows, lambda: self._supervisor.engine_slots
+            ),
         )
         self._last_reload: ReloadView | None = None
         self._control = ControlServer(control_app(self._view, lambda: self._config.control))
@@ -182,10 +187,6 @@ class Program:
             self._log.reopen()
         except ProaError as error:
             self._log.event("error", "log not opened anew", error=str(error))
-
-    def _traffic(self, name: str) -> EngineTraffic:
-        slot = self._supervisor.engine_slots.get(name)
-        return EngineTraffic() if slot is None else traffic_in(self._supervisor.rows, slot)
 
     def _view(self) -> GatewayView:
         supervisor = self._supervisor

@@ -3,42 +3,53 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Protocol
 
+from proa.control.knowledge import Knowledge
+from proa.control.load_board import LoadBoard
 from proa.control.probing import Connect, EngineProbe
 from proa.control.settings import ControlSettings
-from proa.control.traffic import EngineTraffic
 from proa.control.watch import EngineWatch
 from proa.domain.fleet import EngineSpec, EngineState, EngineView, FleetView
+from proa.domain.load import LoadView
 from proa.engines.base import Health
 from proa.telemetry.logs import Log
 
-Publish = Callable[[FleetView], None]
-Traffic = Callable[[str], EngineTraffic]
 _MODELS_IN_LOG = 20
+
+
+class Audience(Protocol):
+    """Who is given the views: a supervisor passes them on to its workers."""
+
+    def publish(self, view: FleetView) -> None: ...
+
+    def publish_loads(self, view: LoadView) -> None: ...
 
 
 class Registry:
     """Polls each engine in a task of its own, so that a hung one holds up no other.
 
-    `fleet` is the newest view. `publish` is called with each new view, and only when
-    something changed; the first view, all engines unknown, is there from the start and
+    `fleet` is the newest view; the audience is given each new one, and only when
+    something changed. The first view, all engines unknown, is there from the start and
     is not published. A log line is written per change of state, not per poll.
+    `loads` is the newest view of what engines have to do; those are published at every
+    poll, with what `knowledge` has of each engine.
     """
 
     def __init__(
         self,
         settings: ControlSettings,
         *,
-        publish: Publish,
+        audience: Audience,
         log: Log,
-        traffic: Traffic = lambda name: EngineTraffic(),
+        knowledge: Knowledge | None = None,
         connect: Connect = EngineProbe,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
-        self._publish = publish
+        self._audience = audience
         self._log = log
-        self._traffic = traffic
+        self._knowledge = knowledge or Knowledge()
         self._connect = connect
         self._clock = clock
         self._is_started = False
@@ -46,6 +57,17 @@ class Registry:
         self._ended: set[asyncio.Task[None]] = set()
         self._watches = {spec.name: self._new_watch(spec) for spec in settings.engines}
         self.fleet = FleetView(1, self._views())
+        self._board = LoadBoard(
+            lambda: self._watches.values(),  # noqa: PLW0108 -- a reload makes another dictionary
+            publish=audience.publish_loads,
+            knowledge=self._knowledge,
+            clock=clock,
+            poll_interval_s=lambda: self._settings.poll_interval_s,
+        )
+
+    @property
+    def loads(self) -> LoadView:
+        return self._board.view
 
     def start(self) -> None:
         """Begin to poll; needs a running event loop."""
@@ -70,6 +92,7 @@ class Registry:
                 self._end(name)
         if self._is_started:
             self.start()
+            self._board.publish()
         self._publish_if_changed()
 
     def set_draining(self, name: str, *, draining: bool) -> None:
@@ -90,6 +113,7 @@ class Registry:
         for name in list(self._tasks):
             self._end(name)
         await asyncio.gather(*self._ended, return_exceptions=True)
+        self._board.close()
 
     async def poll(self, name: str) -> None:
         """Ask one engine now, publish and log what changed."""
@@ -106,15 +130,16 @@ class Registry:
     async def _poll(self, watch: EngineWatch) -> None:
         before = watch.view
         try:
-            await watch.poll(lambda: self._traffic(watch.spec.name))
+            await watch.poll(lambda: self._knowledge.traffic(watch.spec.name))
         except Exception as fault:  # ours: it must not end the watch over the engine
             detail = f"fault of proa: {fault!r}"
             if before.detail != detail:
                 self._log.event("error", "a probe failed", engine=before.name, detail=detail)
-            watch.observe(Health.MISSED, detail, self._traffic(before.name))
+            watch.observe(Health.MISSED, detail, self._knowledge.traffic(before.name))
         if self._watches.get(before.name) is watch and watch.view is not before:
             self._tell(before, watch.view)
             self._publish_if_changed()
+        self._board.answered()
 
     def _new_watch(self, spec: EngineSpec) -> EngineWatch:
         return EngineWatch(spec, self._connect(spec), self._clock)
@@ -133,7 +158,7 @@ class Registry:
         views = self._views()
         if views != self.fleet.engines:
             self.fleet = FleetView(self.fleet.sequence + 1, views)
-            self._publish(self.fleet)
+            self._audience.publish(self.fleet)
 
     def _tell(self, before: EngineView, after: EngineView) -> None:
         """Log a change of state or of models."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from proa.control.health import HealthTrack
+from proa.control.load_track import LoadTrack
 from proa.control.probing import EngineProbe, Silence
 from proa.control.traffic import EngineTraffic
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, ModelView
@@ -19,6 +20,7 @@ class EngineWatch:
     def __init__(self, spec: EngineSpec, probe: EngineProbe, clock: Callable[[], float]) -> None:
         self.spec = spec
         self.is_draining = False
+        self.loads = LoadTrack()
         self._probe = probe
         self._clock = clock
         self._track = HealthTrack()

@@ -21,13 +21,14 @@ class EngineKind(StrEnum):
 class EngineState(StrEnum):
     """What the control plane last learned about an engine.
 
-    `UNKNOWN` (never asked yet) may receive traffic; `LOADING`, `UNREACHABLE` and
-    `DRAINING` may not.
+    `UNKNOWN` (never asked yet) may receive traffic; `LOADING`, `SLEEPING`, `UNREACHABLE`
+    and `DRAINING` may not. A sleeping engine has given up its memory; proa never wakes one.
     """
 
     UNKNOWN = "unknown"
     LOADING = "loading"
     READY = "ready"
+    SLEEPING = "sleeping"
     UNREACHABLE = "unreachable"
     DRAINING = "draining"
 
@@ -41,6 +42,8 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     `url` has no trailing slash; schemes http, https and unix
     (`unix:/path/to.sock`). `api_key` is the resolved secret, empty for none.
+    `metrics_url` is where its metrics are if not on `url`, path included. `gpu` is an id
+    of the catalogue. `max_concurrent_requests` 0 leaves the limit to what is learned.
     """
 
     name: str
@@ -50,6 +53,9 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     weight: float = 1.0
     api_key: str = ""
+    metrics_url: str = ""
+    gpu: str = ""
+    max_concurrent_requests: int = 0
 
     def __repr__(self) -> str:
         return f"EngineSpec(name={self.name!r}, url={self.url!r}, kind={self.kind.value!r})"

@@ -49,7 +49,19 @@ class EngineLoadView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadView(msgspec.Struct, frozen=True):
-    """All engines' loads at one moment; `sequence` grows with each published view."""
+    """All engines' loads at one moment; `sequence` grows with each published view.
+
+    From `expires_s` on (monotonic clock, None is never) it is worth no more than `faded`:
+    who publishes seems to be gone.
+    """
 
     sequence: int
     engines: tuple[EngineLoadView, ...]
+    expires_s: float | None = None
+
+    def faded(self) -> "LoadView":
+        """What stays true without news: caps and speeds, but no counts."""
+        engines = tuple(
+            msgspec.structs.replace(engine, load=None, foreign=0) for engine in self.engines
+        )
+        return LoadView(self.sequence, engines)

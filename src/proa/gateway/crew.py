@@ -100,6 +100,12 @@ class Crew:
         for worker in self.workers:
             worker.tell(message)
 
+    def tell_newest(self, message: Message) -> None:
+        """Send a message that the next one replaces: a worker that is behind need not get it."""
+        for worker in self.workers:
+            if not worker.is_behind:
+                worker.tell(message)
+
     async def drain(self, limit_s: float, *, accept_s: float, owns_sockets: bool) -> None:
         """Take clients for `accept_s` more, wait for what is open up to `limit_s`, end all.
 

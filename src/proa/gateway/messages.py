@@ -9,6 +9,7 @@ import struct
 import msgspec
 
 from proa.domain.fleet import FleetView
+from proa.domain.load import LoadView
 from proa.gateway.settings import GatewaySettings
 
 _LENGTH = struct.Struct("!I")
@@ -30,6 +31,12 @@ class ApplyFleet(msgspec.Struct, tag=True, frozen=True):
     view: FleetView
 
 
+class ApplyLoads(msgspec.Struct, tag=True, frozen=True):
+    """What the engines have to do; comes at every poll and replaces the one before."""
+
+    view: LoadView
+
+
 class Drain(msgspec.Struct, tag=True, frozen=True):
     """Take clients from the listening sockets for `accept_s` more, finish what is open, end."""
 
@@ -40,7 +47,7 @@ class ReopenLogs(msgspec.Struct, tag=True, frozen=True):
     """The log files were rotated."""
 
 
-Message = ApplySettings | ApplyFleet | Drain | ReopenLogs
+Message = ApplySettings | ApplyFleet | ApplyLoads | Drain | ReopenLogs
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Message).decode

@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from proa.domain.fleet import EngineSpec, EngineState, EngineView, FleetView
+from proa.domain.load import LoadView
 from proa.domain.outcome import Outcome
 from proa.engines.models import bare_model
 from proa.gateway.answers import error_body
@@ -76,6 +77,7 @@ class DataPlane:
         self.retry_budget = RetryBudget(0.0)
         self._links: dict[str, EngineLink] = {}
         self._published = FleetView(0, ())
+        self._loads = LoadView(0, ())
         self._memory = PolicyMemory()
         self._per_client: dict[str, int] = {}
         self._id_prefix = os.urandom(6).hex().encode()
@@ -132,8 +134,14 @@ class DataPlane:
         self.dispatcher = Dispatcher(
             self.settings.routing, self.fleet, links, self.other_rows, self._memory, self.rng
         )
+        self.apply_loads(self._loads)
         self._shares_changed()
         self.row[Header.FLEET_SEQUENCE] = view.sequence
+
+    def apply_loads(self, view: LoadView) -> None:
+        """Choose by a new view of the engines' loads from now on."""
+        self._loads = view
+        self.dispatcher.loads.apply(view, [link.name for link in self.dispatcher.links])
 
     def _shares_changed(self) -> None:
         self.dispatcher.refresh_shares(self.clock())
@@ -237,6 +245,8 @@ class DataPlane:
         oldest_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
             link.close_idle(oldest_s)
+        if self._loads.expires_s is not None and now >= self._loads.expires_s:
+            self.apply_loads(self._loads.faded())
         self.dispatcher.refresh_shares(now)
         self.retry_budget.deposit(self.counts[Header.REQUESTS])
         self.flush_counters()

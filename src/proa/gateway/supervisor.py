@@ -11,10 +11,11 @@ import socket
 from collections.abc import Sequence
 
 from proa.domain.fleet import FleetView
+from proa.domain.load import LoadView
 from proa.errors import OwnFault
 from proa.gateway.crew import Crew
 from proa.gateway.listeners import address_of, close_listener, open_listener
-from proa.gateway.messages import ApplyFleet, ApplySettings, Message, ReopenLogs
+from proa.gateway.messages import ApplyFleet, ApplyLoads, ApplySettings, Message, ReopenLogs
 from proa.gateway.row_pool import RowPool
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.slots import Slots
@@ -42,6 +43,7 @@ class Supervisor:
         self._key_slots = Slots("API keys", MAX_KEYS)
         self._instance = os.urandom(4).hex()
         self._fleet = FleetView(0, ())
+        self._loads = LoadView(0, ())
         self._pool = RowPool(self.rows)
         self._crew: Crew | None = None
         self._next: Crew | None = None
@@ -126,6 +128,12 @@ class Supervisor:
         self._fleet = view
         self._tell_all(ApplyFleet(view))
 
+    def publish_loads(self, view: LoadView) -> None:
+        """Give all workers a new view of the engines' loads."""
+        self._loads = view
+        for crew in self._crews():
+            crew.tell_newest(ApplyLoads(view))
+
     def reopen_logs(self) -> None:
         """After a log rotation."""
         self._tell_all(ReopenLogs())
@@ -153,7 +161,11 @@ class Supervisor:
             self.settings.workers,
             listeners,
             pool=self._pool,
-            briefing=lambda: (self._settings_message(), ApplyFleet(self._fleet)),
+            briefing=lambda: (
+                self._settings_message(),
+                ApplyLoads(self._loads),
+                ApplyFleet(self._fleet),
+            ),
             log=self._log,
         )
 

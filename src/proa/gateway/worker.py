@@ -24,6 +24,7 @@ from proa.gateway.connection import ClientConnection
 from proa.gateway.listeners import inherited_socket
 from proa.gateway.messages import (
     ApplyFleet,
+    ApplyLoads,
     ApplySettings,
     Drain,
     Message,
@@ -84,6 +85,8 @@ class Worker:
         elif isinstance(message, ApplyFleet):
             plane.apply_fleet(message.view)
             self._begin()
+        elif isinstance(message, ApplyLoads):
+            plane.apply_loads(message.view)
         elif isinstance(message, Drain):
             self._end(message.accept_s)
         elif plane.log is not None:

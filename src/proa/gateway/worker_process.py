@@ -73,6 +73,11 @@ class WorkerProcess:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(frame(message))
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has not read all that it was told."""
+        return self._writer is not None and self._writer.transport.get_write_buffer_size() > 0
+
     def load(self) -> int:
         """Connections, those on their way included, and once more those with an open exchange.
 

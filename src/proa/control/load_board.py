@@ -1,0 +1,79 @@
+"""The loads of all engines as one view, published a moment after each answer."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from proa.control.knowledge import Knowledge
+from proa.control.load_track import age_limit_s
+from proa.control.watch import EngineWatch
+from proa.domain.load import EngineLoad, EngineLoadView, LoadView
+
+PublishLoads = Callable[[LoadView], None]
+_BUNDLED_SHARE = 0.1
+_VALID_LIMITS = 2
+
+
+class LoadBoard:
+    """Makes and publishes `LoadView`s.
+
+    Answers that come within a tenth of the poll interval go out as one view. `view` is
+    the newest that was published.
+    """
+
+    def __init__(
+        self,
+        watches: Callable[[], Iterable[EngineWatch]],
+        *,
+        publish: PublishLoads,
+        knowledge: Knowledge,
+        clock: Callable[[], float],
+        poll_interval_s: Callable[[], float],
+    ) -> None:
+        self._watches = watches
+        self._publish = publish
+        self._knowledge = knowledge
+        self._clock = clock
+        self._poll_interval_s = poll_interval_s
+        self._due: asyncio.TimerHandle | None = None
+        self.view = LoadView(0, ())
+
+    def answered(self) -> None:
+        """A poll of an engine has ended, with or without an answer."""
+        if self._due is None:
+            loop = asyncio.get_running_loop()
+            self._due = loop.call_later(self._poll_interval_s() * _BUNDLED_SHARE, self.publish)
+
+    def publish(self) -> None:
+        """Make a view of now and give it away."""
+        self.close()
+        now_s, limit_s = self._clock(), age_limit_s(self._poll_interval_s())
+        engines = tuple(self._engine(watch, now_s, limit_s) for watch in self._watches())
+        expires_s = now_s + _VALID_LIMITS * limit_s
+        self.view = LoadView(self.view.sequence + 1, engines, expires_s)
+        self._publish(self.view)
+
+    def close(self) -> None:
+        """Publish nothing more of what has been answered."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _engine(self, watch: EngineWatch, now_s: float, limit_s: float) -> EngineLoadView:
+        spec, engine = watch.spec, watch.view
+        load = watch.loads.load_at(now_s, limit_s)
+        plateau = self._knowledge.plateau(spec, engine)
+        return EngineLoadView(
+            name=spec.name,
+            load=load,
+            foreign=watch.loads.foreign_at(now_s, limit_s) or 0,
+            max_concurrent=max_concurrent(spec.max_concurrent_requests, load, plateau),
+            timing=self._knowledge.timing(spec, engine),
+        )
+
+
+def max_concurrent(configured: int, load: EngineLoad | None, plateau: int | None) -> int | None:
+    """The cap on requests at one time: as configured, else the lower of stated and observed."""
+    if configured:
+        return configured
+    stated = load.max_running if load is not None else None
+    return min((cap for cap in (stated, plateau) if cap is not None), default=None)

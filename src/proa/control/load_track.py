@@ -1,0 +1,51 @@
+"""One engine's load over time: what it said last, how old that is, what others gave it."""
+
+from collections import deque
+
+from proa.domain.load import EngineLoad
+
+POLLS_KEPT = 3
+MIN_AGE_LIMIT_S = 1.0
+"""At short poll intervals an answer that took its time must not be old on arrival."""
+
+
+def age_limit_s(poll_interval_s: float) -> float:
+    """How old a value may become: three polls."""
+    return max(POLLS_KEPT * poll_interval_s, MIN_AGE_LIMIT_S)
+
+
+class LoadTrack:
+    """What an engine said, in the order that it came; time is an argument.
+
+    `last` is the newest answer, however old.
+    """
+
+    def __init__(self) -> None:
+        self.last: EngineLoad | None = None
+        self._foreign: deque[tuple[float, int]] = deque(maxlen=POLLS_KEPT)
+
+    def observe(self, load: EngineLoad, own_in_flight: int) -> None:
+        """Take in an answer and how many requests of ours the engine had at that moment."""
+        self.last = load
+        if load.running is not None or load.waiting is not None:
+            asked = (load.running or 0) + (load.waiting or 0)
+            self._foreign.append((load.at_s, max(0, asked - own_in_flight)))
+
+    def load_at(self, now_s: float, limit_s: float) -> EngineLoad | None:
+        """The newest answer, None when there is none younger than `limit_s`."""
+        last = self.last
+        return last if last is not None and now_s - last.at_s <= limit_s else None
+
+    def foreign_at(self, now_s: float, limit_s: float) -> int | None:
+        """Requests that others gave the engine, None when unknown.
+
+        The smallest of the last three answers: an answer and our own count are never
+        of quite the same moment, and some engines' gauges lag by seconds.
+        """
+        counts = [count for at_s, count in self._foreign if now_s - at_s <= limit_s]
+        return min(counts) if counts else None
+
+    def forget(self) -> None:
+        """The engine went away; what comes back is another one."""
+        self.last = None
+        self._foreign.clear()
