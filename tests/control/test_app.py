@@ -43,7 +43,7 @@ def gateway(
         fleet=FleetView(9, (main, fresh)),
         process=ProcessView(
             generation=3,
-            workers=(WorkerView(index=1, pid=77, generation=2, alive=alive),),
+            workers=(WorkerView(index=1, pid=77, generation=2, alive=alive, refused="no log"),),
             draining=draining,
             last_reload=ReloadView(at_s=5.0, error="proa.toml: no"),
         ),
@@ -116,9 +116,15 @@ def test_status_tells_all_parts() -> None:
     status = msgspec.convert(get("/admin/status", view=view).json(), dict[str, object])
     assert status["version"] == "1.2.3"
     assert status["generation"] == 3
-    assert status["last_reload"] == {"at_s": 5.0, "succeeded": False, "error": "proa.toml: no"}
+    assert status["last_reload"] == {
+        "at_s": 5.0,
+        "succeeded": False,
+        "error": "proa.toml: no",
+        "warnings": [],
+    }
     (worker,) = msgspec.convert(status["workers"], list[dict[str, object]])
     assert (worker["pid"], worker["generation"], worker["open_exchanges"]) == (77, 2, 3)
+    assert worker["refused"] == "no log"
     main, fresh = msgspec.convert(status["engines"], list[dict[str, object]])
     assert main["models"] == ["tiny"]
     assert main["in_flight"] == 2

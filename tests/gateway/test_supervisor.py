@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.gateway.closed_loop import CHAT, ClosedLoop
 from tests.gateway.supervised import (
+    all_ready,
     requests_by_worker,
     settings_for,
     supervised,
@@ -214,6 +215,52 @@ async def test_a_reload_that_cannot_work_leaves_everything_as_it_was(tmp_path: P
                 assert supervisor.settings is settings
             await load.answered(50)
         assert load.failures == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_settings_that_workers_cannot_take_are_told_at_once(
+    tmp_path: Path, workers: int
+) -> None:
+    async with ScriptedEngine() as engine:
+        settings = settings_for([engine.url], workers=workers)
+        async with supervised(settings) as supervisor, asyncio.timeout(10):
+            gone = str(tmp_path / "none")
+            tls = TlsSettings(cert_file=gone, key_file=gone)
+            told = await supervisor.reload(msgspec.structs.replace(settings, tls=tls))
+            assert len(told) == workers
+            assert all("keeps generation 1: " in line and "No such file" in line for line in told)
+            assert all("No such file" in worker.refused for worker in supervisor.workers())
+            assert await supervisor.reload(settings) == ()
+            assert [worker.refused for worker in supervisor.workers()] == [""] * workers
+            assert {worker.generation for worker in supervisor.workers()} == {3}
+
+
+async def test_an_engine_that_gets_the_cells_of_another_begins_at_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proa.gateway.supervisor.MAX_ENGINES", 1)
+    outcome_ok = engine_base(0) + Engine.OUTCOME + Outcome.OK
+    async with ScriptedEngine() as engine:
+        first = settings_for([engine.url], workers=2)
+        other = msgspec.structs.replace(first.engines[0], name="other")
+        second = msgspec.structs.replace(first, engines=(other,))
+        async with supervised(first) as supervisor:
+            async with ClosedLoop(url_of(supervisor), connections=4) as load:
+                await load.answered(50)
+            await until(lambda: supervisor.rows.total(outcome_ok) == load.ok, "count of all")
+            with pytest.raises(InputError, match="no room for more engines: 1 with those"):
+                await supervisor.reload(second)
+            soon = LimitsSettings(total_timeout_s=1e-9)  # no request may last longer
+            await supervisor.reload(msgspec.structs.replace(first, engines=(), limits=soon))
+            await supervisor.reload(msgspec.structs.replace(second, limits=soon))
+            assert await supervisor.reload(second) == ()
+            supervisor.publish(all_ready(second, 2))
+            assert supervisor.engine_slots == {"other": 0}
+            assert supervisor.rows.total(outcome_ok) == 0
+            async with ClosedLoop(url_of(supervisor), connections=4) as load:
+                await load.answered(50)
+            assert load.failures == []
+            await until(lambda: supervisor.rows.total(outcome_ok) == load.ok, "count of all")
 
 
 async def test_more_and_fewer_workers_and_another_address_without_a_failed_request() -> None:

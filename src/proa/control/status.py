@@ -34,7 +34,12 @@ def status_document(view: GatewayView) -> Json:
         "draining": process.draining,
         "not_ready_because": unready_reasons(view),
         "last_reload": reload
-        and {"at_s": reload.at_s, "succeeded": reload.succeeded, "error": reload.error or None},
+        and {
+            "at_s": reload.at_s,
+            "succeeded": reload.succeeded,
+            "error": reload.error or None,
+            "warnings": list(reload.warnings),
+        },
         "worker_restarts": process.worker_restarts,
         "workers": [_worker(view, worker) for worker in process.workers],
         "fleet_sequence": view.fleet.sequence,
@@ -50,6 +55,7 @@ def _worker(view: GatewayView, worker: WorkerView) -> Json:
         "pid": worker.pid,
         "alive": worker.alive,
         "generation": worker.generation,
+        "refused": worker.refused or None,
         "fleet_sequence": row[Header.FLEET_SEQUENCE],
         "connections": row[Header.CONNECTIONS],
         "open_exchanges": row[Header.OPEN_EXCHANGES],

@@ -83,17 +83,28 @@ class Crew:
         return clients
 
     async def settled(self, generation: int) -> bool:
-        """Wait until every worker works with this generation; false when that takes too long."""
+        """Wait for every worker; false if one refuses this generation or takes too long."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _READY_WITHIN_S
         while loop.time() < until and not self._leaving.is_set():
             workers = self.workers
-            if len(workers) == self.size and all(w.generation >= generation for w in workers):
-                return True
+            if len(workers) == self.size and all(w.has_answered(generation) for w in workers):
+                return not self.behind(generation)
             if self._early_ends >= _EARLY_ENDS * self.size and not self._ready():
                 return False
             await asyncio.sleep(_POLL_S)
         return False
+
+    def behind(self, generation: int) -> tuple[str, ...]:
+        """A line for each worker that does not work with this generation, for a person."""
+        told = [
+            f"worker {worker.row_index} (process {worker.pid}) keeps generation "
+            f"{worker.generation}: {worker.refused or 'it has not answered yet'}"
+            for worker in self.workers
+            if worker.generation < generation
+        ]
+        missing = self.size - len(self.workers)
+        return (*told, *([f"{missing} of {self.size} workers are not up"] if missing else []))
 
     def tell(self, message: Message) -> None:
         """Send a message to all workers."""

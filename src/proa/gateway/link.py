@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from proa.gateway.upstream import UpstreamConnection
 
 _IDLE_MAX = 512
+_CLEAR = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
 
 
 class EngineLink:
-    """Lives as long as its engine stays in the configuration, over all reloads.
+    """Lives until its worker ends or another engine needs its cells, over all reloads.
 
     `request_lines` are the header lines that every request to this engine carries.
     `troubled` is false while its breaker has nothing to remember. `moved_at` is the
@@ -108,6 +109,11 @@ class EngineLink:
         self.row[self.base + Engine.IDLE_CONNECTIONS] = len(self.idle)
 
     def share(self, now_s: float) -> float:
+    def leave(self) -> None:
+        """Give its cells back, cleared: they are another engine's from now on."""
+        self.close_idle()
+        self.row[self.base : self.base + ENGINE_CELLS] = _CLEAR
+
         """The part of its traffic that the engine may get by its own failures."""
         share = self.breaker.share(now_s)
         self.row[self.base + Engine.BREAKER] = self.breaker.state(now_s)

@@ -43,11 +43,18 @@ class Drain(msgspec.Struct, tag=True, frozen=True):
     accept_s: float
 
 
+class SettingsRefused(msgspec.Struct, tag=True, frozen=True):
+    """A worker's answer: it cannot work with a generation and keeps the one that it has."""
+
+    generation: int
+    error: str
+
+
 class ReopenLogs(msgspec.Struct, tag=True, frozen=True):
     """The log files were rotated."""
 
 
-Message = ApplySettings | ApplyFleet | ApplyLoads | Drain | ReopenLogs
+Message = ApplySettings | ApplyFleet | ApplyLoads | Drain | ReopenLogs | SettingsRefused
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Message).decode

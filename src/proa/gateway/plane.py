@@ -29,7 +29,7 @@ from proa.gateway.token_book import TokenBook
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.retry_budget import RetryBudget
 from proa.telemetry.logs import Log
-from proa.telemetry.rows import HEADER_CELLS, Header, SharedRows, Tally
+from proa.telemetry.rows import HEADER_CELLS, Header, SharedRows, Tally, engine_base
 from proa.wire.response_head import CLOSE, STATUS_LINES
 from proa.wire.surface import Api
 
@@ -110,6 +110,7 @@ class DataPlane:
         """Links stay for the worker's life, so that an engine's counts have one writer."""
         breaker = settings.routing.breaker
         for spec in settings.engines:
+        self._leave_slots(slots)
             link = self._links.get(spec.name)
             if link is None:
                 link = self._links[spec.name] = EngineLink(
@@ -122,6 +123,14 @@ class DataPlane:
             self._links[name].close_idle()
 
     def apply_fleet(self, view: FleetView) -> None:
+    def _leave_slots(self, slots: dict[str, int]) -> None:
+        """Links whose cells another engine gets end here; no exchange knows them any more."""
+        taken = {engine_base(slot) for slot in slots.values()}
+        for name, link in list(self._links.items()):
+            own = slots.get(name)
+            if link.base in taken if own is None else link.base != engine_base(own):
+                self._links.pop(name).leave()
+
         """Route by a new view from now on."""
         self._published = view
         engines = tuple(_seen(spec, view) for spec in self.settings.engines)

@@ -8,6 +8,7 @@ ones finish what they have.
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Sequence
 
 from proa.domain.fleet import FleetView
@@ -39,8 +40,14 @@ class Supervisor:
         self.addresses: list[str] = []
         self._log = log
         self._inherited = tuple(listeners)
-        self._engine_slots = Slots("engines", MAX_ENGINES)
-        self._key_slots = Slots("API keys", MAX_KEYS)
+        self._engine_slots = Slots(
+            "engines",
+            MAX_ENGINES,
+            clock=time.monotonic,
+            is_idle=lambda slot: not self.rows.engine_in_flight(slot),
+            clear=self.rows.forget_engine,
+        )
+        self._key_slots = Slots("API keys", MAX_KEYS, clock=time.monotonic)
         self._instance = os.urandom(4).hex()
         self._fleet = FleetView(0, ())
         self._loads = LoadView(0, ())
@@ -54,7 +61,7 @@ class Supervisor:
 
     @property
     def engine_slots(self) -> dict[str, int]:
-        """Cells of every engine since the start, for the metrics."""
+        """Cells of every engine whose counts are still known, for the metrics."""
         return self._engine_slots.names
 
     @property
@@ -74,6 +81,7 @@ class Supervisor:
                 pid=worker.pid,
                 generation=worker.generation,
                 alive=crew is self._crew and not self.draining and worker.generation > 0,
+                refused=worker.refused,
             )
             for crew in self._crews()
             for worker in crew.workers
@@ -95,8 +103,10 @@ class Supervisor:
         await self._crew.start(self.generation)
         self._crew.accept()
 
-    async def reload(self, settings: GatewaySettings) -> None:
+    async def reload(self, settings: GatewaySettings) -> tuple[str, ...]:
         """Give all workers a new generation; on an error the old one stays.
+
+        Returns a line for each worker that could not take it, or did not in time.
 
         Raises:
             InputError: the new address can't be used, or there are too many engines.
@@ -104,8 +114,7 @@ class Supervisor:
         """
         assert self._crew is not None
         before, crew = self.settings, self._crew
-        self._engine_slots.assign([engine.name for engine in settings.engines])
-        self._key_slots.assign([key.name for key in settings.keys or ()])
+        self._slots_of(settings)
         moved = settings.listen != before.listen and not self._inherited
         listeners = (open_listener(settings.listen),) if moved else crew.listeners
         self.settings = settings
@@ -113,7 +122,7 @@ class Supervisor:
         if not moved and settings.workers == crew.size:
             self._tell_all(self._settings_message())
             await crew.settled(self.generation)
-            return
+            return crew.behind(self.generation)
         try:
             await self._replace(crew, listeners)
         except OwnFault:
@@ -122,6 +131,7 @@ class Supervisor:
             if moved:
                 close_listener(listeners[0])
             raise
+        return self._crew.behind(self.generation)
 
     def publish(self, view: FleetView) -> None:
         """Give all workers a new view of the fleet."""
@@ -199,13 +209,15 @@ class Supervisor:
     # workers
 
     def _settings_message(self) -> ApplySettings:
-        settings = self.settings
-        return ApplySettings(
-            self.generation,
-            settings,
-            self._engine_slots.assign([engine.name for engine in settings.engines]),
+        engines, keys = self._slots_of(self.settings)
+        return ApplySettings(self.generation, self.settings, engines, keys, self._instance)
+
+    def _slots_of(self, settings: GatewaySettings) -> tuple[dict[str, int], dict[str, int]]:
+        """Cells of engines and keys; no request is longer under way than `total_timeout_s`."""
+        engines = [engine.name for engine in settings.engines]
+        return (
+            self._engine_slots.assign(engines, reuse_after_s=settings.limits.total_timeout_s),
             self._key_slots.assign([key.name for key in settings.keys or ()]),
-            self._instance,
         )
 
     def _tell_all(self, message: Message) -> None:

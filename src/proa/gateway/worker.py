@@ -28,6 +28,8 @@ from proa.gateway.messages import (
     ApplySettings,
     Drain,
     Message,
+    SettingsRefused,
+    frame,
     next_message,
 )
 from proa.gateway.plane import DataPlane
@@ -47,6 +49,7 @@ class Worker:
         self._plane = DataPlane(loop, SharedRows.attach(arguments.rows_fd), arguments.row, Random())
         # supervisor
         self._channel = socket.socket(fileno=arguments.channel_fd)
+        self._answers: asyncio.StreamWriter | None = None
         self._told_to_end: asyncio.Future[float] = loop.create_future()
         # clients
         self._listeners = [inherited_socket(descriptor) for descriptor in arguments.listen_fd]
@@ -67,7 +70,7 @@ class Worker:
 
     async def _follow(self) -> None:
         try:
-            reader, _ = await asyncio.open_connection(sock=self._channel)
+            reader, self._answers = await asyncio.open_connection(sock=self._channel)
             while (message := await next_message(reader)) is not None:
                 self._take(message)
         except Exception as fault:
@@ -105,6 +108,8 @@ class Worker:
             if before is None or plane.log is None:
                 raise
             plane.log.event("error", "settings not taken by a worker", error=str(error))
+            if self._answers is not None:
+                self._answers.write(frame(SettingsRefused(message.generation, str(error))))
             return
         self._tls = tls
         plane.apply_settings(message)

@@ -5,7 +5,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from proa.gateway.messages import Message, frame
+from proa.gateway.messages import Message, SettingsRefused, frame, next_message
 from proa.telemetry.rows import Header, SharedRows
 
 _CLIENT = b"c"
@@ -24,6 +24,8 @@ class WorkerProcess:
         self.handed = 0
         self._rows = rows
         self._writer: asyncio.StreamWriter | None = None
+        self._answers: asyncio.Task[None] | None = None
+        self._refused: SettingsRefused | None = None
         self._queue: tuple[socket.socket, socket.socket] | None = None
         self._process: asyncio.subprocess.Process | None = None
 
@@ -35,6 +37,22 @@ class WorkerProcess:
     def generation(self) -> int:
         """The settings that it works with; 0 before it takes clients."""
         return self.row[Header.GENERATION]
+
+    @property
+    def refused(self) -> str:
+        """Why it did not take settings newer than those that it works with; empty if it did."""
+        refused = self._refused
+        return refused.error if refused and refused.generation > self.generation else ""
+
+    def has_answered(self, generation: int) -> bool:
+        """Whether it works with this generation, or has said that it cannot."""
+        refused = self._refused
+        return self.generation >= generation or bool(refused and refused.generation >= generation)
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        while (message := await next_message(reader)) is not None:
+            if isinstance(message, SettingsRefused):
+                self._refused = message
 
     async def start(self, listeners: Sequence[socket.socket], *, is_handed_clients: bool) -> None:
         """Spawn it, in a session of its own: Ctrl-C is for the supervisor alone.
@@ -60,7 +78,8 @@ class WorkerProcess:
                 stdin=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )
-            _, self._writer = await asyncio.open_connection(sock=ours)
+            reader, self._writer = await asyncio.open_connection(sock=ours)
+            self._answers = asyncio.create_task(self._listen(reader))
         except BaseException:
             ours.close()
             self._close_queue()

@@ -9,19 +9,27 @@ from proa.telemetry.rows import SharedRows
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker process: `index` is its row in the shared rows, 1 and up."""
+    """One worker process: `index` is its row in the shared rows, 1 and up.
+
+    `refused` is why it did not take the newest settings, empty if it did.
+    """
 
     index: int
     pid: int
     generation: int
     alive: bool = True
+    refused: str = ""
 
 
 class ReloadView(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last reading of the configuration ended; `at_s` is Unix time."""
+    """How the last reading of the configuration ended; `at_s` is Unix time.
+
+    `warnings` tell what went wrong with settings that were taken all the same.
+    """
 
     at_s: float
     error: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:

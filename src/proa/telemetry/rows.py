@@ -153,6 +153,11 @@ class SharedRows:
     def total(self, cell: int) -> int:
         """Sum of one cell over all rows, that of ended workers included."""
         return self.rows[0][cell] + self.in_flight(cell)
+    def forget_engine(self, slot: int) -> None:
+        """Clear what ended workers counted in a slot that another engine gets."""
+        base = engine_base(slot)
+        self.rows[0][base : base + ENGINE_CELLS] = _NO_ENGINE
+
 
     def retire(self, index: int) -> None:
         """Fold an ended worker's counters into row 0 and clear its row, gauges included."""
@@ -161,6 +166,9 @@ class SharedRows:
             if row[cell]:
                 kept[cell] += row[cell]
         row[:] = memoryview(bytes(ROW_CELLS * 8)).cast("q")
+
+_NO_ENGINE = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
+
 
 
 def _counter_cells() -> list[int]:
