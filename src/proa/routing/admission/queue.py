@@ -1,0 +1,143 @@
+"""The bounded queue: four classes, ageing, deadlines, turns of tenants.
+
+    add       with `victim` saying who would give way if all places are taken
+    first     the best that can start now; `take` it when it does
+    expired   those whose time has run out
+
+Nothing leaves the queue but by `take`, `expired` and `remove`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
+
+from proa.routing.admission.lane import Lane
+from proa.routing.admission.order import OrderKey, order_key
+from proa.routing.admission.priority import PRIORITIES
+from proa.routing.admission.ticket import Ticket
+
+T = TypeVar("T")
+_RANKS = range(len(PRIORITIES))
+
+
+class AdmissionQueue(Generic[T]):
+    """Those who wait in one worker.
+
+    `waiting` has their number by class. The owner says how many places there are, as
+    these are counted over all workers.
+    """
+
+    def __init__(self, ageing_s: float) -> None:
+        self.ageing_s = ageing_s
+        self._lanes: tuple[Lane[T], ...] = tuple(Lane() for _ in _RANKS)
+        self._tickets: dict[int, Ticket[T]] = {}
+        self._needs: Counter[Hashable] = Counter()
+        self._deadlines: list[tuple[float, int]] = []
+        self._number = 0
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def __iter__(self) -> Iterator[Ticket[T]]:
+        return iter(self._tickets.values())
+
+    @property
+    def waiting(self) -> tuple[int, ...]:
+        """How many wait, by rank."""
+        return tuple(map(len, self._lanes))
+
+    @property
+    def needs(self) -> frozenset[Hashable]:
+        """All that somebody waits for."""
+        return frozenset(self._needs)
+
+    def victim(self, ticket: Ticket[T]) -> Ticket[T] | None:
+        """Who gives its place to `ticket` when all are taken; None if nobody does.
+
+        The lowest class first, there the tenant with the most, of that its youngest. In
+        the ticket's own class a tenant gives way only to one who has clearly less.
+        """
+        for lane in reversed(self._lanes[ticket.rank + 1 :]):
+            if len(lane):
+                return lane.youngest_of_most()
+        own = self._lanes[ticket.rank]
+        if len(own):
+            last = own.youngest_of_most()
+            if own.waiting_of(last.tenant) > own.waiting_of(ticket.tenant) + 1:
+                return last
+        return None
+
+    def add(self, ticket: Ticket[T]) -> None:
+        """Let it wait; its age, not the moment of this call, decides its place."""
+        self._number += 1
+        ticket.number = self._number
+        self._tickets[ticket.number] = ticket
+        self._lanes[ticket.rank].add(ticket)
+        self._needs[ticket.need] += 1
+        heappush(self._deadlines, (ticket.deadline_s, ticket.number))
+
+    def first(self, now_s: float, can_start: Callable[[Ticket[T]], bool]) -> Ticket[T] | None:
+        """The first in order that can start; a need that cannot be met is asked once."""
+        failed: set[Hashable] = set()
+        for rank in self._by_order(now_s):
+            for ticket in self._lanes[rank].in_turn():
+                if ticket.not_before_s > now_s or ticket.need in failed:
+                    continue
+                if can_start(ticket):
+                    return ticket
+                failed.add(ticket.need)
+                if len(failed) == len(self._needs):
+                    return None
+        return None
+
+    def head(self, now_s: float) -> Ticket[T] | None:
+        """The oldest of the class that is first in order."""
+        heads = [lane.oldest for lane in self._lanes if len(lane)]
+        return min(heads, key=lambda ticket: self.key(ticket, now_s), default=None)
+
+    def key(self, ticket: Ticket[T], now_s: float) -> OrderKey:
+        """The ticket's place in the order of all workers."""
+        return order_key(ticket.rank, ticket.arrived_s, now_s, self.ageing_s)
+
+    def ahead_of(self, rank: int, need: Hashable) -> int:
+        """How many wait for the same and would go before a new one of this class."""
+        lanes = self._lanes[: rank + 1]
+        if self._needs[need] == len(self._tickets):
+            return sum(map(len, lanes))
+        return sum(ticket.need == need for lane in lanes for ticket in lane)
+
+    def take(self, ticket: Ticket[T]) -> None:
+        """It starts now."""
+        self._lanes[ticket.rank].take(ticket)
+        self._forget(ticket)
+
+    def remove(self, ticket: Ticket[T]) -> None:
+        """It goes without a start; nothing happens if it is not here."""
+        if ticket.number in self._tickets:
+            self._lanes[ticket.rank].remove(ticket)
+            self._forget(ticket)
+
+    def expired(self, now_s: float) -> list[Ticket[T]]:
+        """Remove and return those whose deadline has passed, the earliest first."""
+        late = []
+        while self._deadlines and self._deadlines[0][0] <= now_s:
+            ticket = self._tickets.get(heappop(self._deadlines)[1])
+            if ticket is not None:
+                self.remove(ticket)
+                late.append(ticket)
+        return late
+
+    def _by_order(self, now_s: float) -> list[int]:
+        """The ranks that somebody waits in, first those whose oldest goes first."""
+        ranks = [rank for rank in _RANKS if len(self._lanes[rank])]
+        return sorted(ranks, key=lambda rank: self.key(self._lanes[rank].oldest, now_s))
+
+    def _forget(self, ticket: Ticket[T]) -> None:
+        del self._tickets[ticket.number]
+        self._needs[ticket.need] -= 1
+        if not self._needs[ticket.need]:
+            del self._needs[ticket.need]
+        if len(self._deadlines) > 2 * len(self._tickets) + 64:
+            self._deadlines = [(t.deadline_s, number) for number, t in self._tickets.items()]
+            heapify(self._deadlines)

@@ -1,0 +1,34 @@
+"""A place in the queue."""
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Ticket(msgspec.Struct, Generic[T], kw_only=True, eq=False):
+    """Somebody who waits, the `owner`, and all that the order depends on.
+
+    `rank` is that of the priority, `tenant` who is to be treated alike with others.
+    Times are on one monotonic clock: `arrived_s`, `deadline_s` (not started by then, it
+    is of no use), `not_before_s` (an engine asked for a pause). Tickets of one `need`
+    can start on the same engines: when one cannot, none can. `cost` is what the start
+    takes from the tenant's share. `number` is the queue's.
+    """
+
+    owner: T
+    rank: int
+    arrived_s: float
+    deadline_s: float
+    tenant: str = ""
+    need: Hashable = None
+    not_before_s: float = 0.0
+    cost: float = 1.0
+    number: int = 0
+
+    @property
+    def age_key(self) -> tuple[float, int]:
+        """Older first; of two of the same moment the one that was queued first."""
+        return self.arrived_s, self.number
