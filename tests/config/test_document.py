@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from proa.config.document import KeyPath, dotted, parse_document, read_document
+from proa.config.faults import ConfigFaults, Fault
 from proa.errors import ConfigError
 
 TEXT = """\
@@ -53,3 +54,27 @@ def test_key_paths_are_written_as_in_the_file() -> None:
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\): a readable file"):
         read_document(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a = 1\nb c\n", 2), ("a = 1\n\nb = [\n1,\n", 4), ("", None), ("x = 1" + "0" * 5000, None)],
+)
+def test_a_syntax_error_has_its_line(text: str, line: int | None) -> None:
+    try:
+        parse_document("p.toml", text)
+    except ConfigFaults as error:
+        assert error.faults[0].line == line
+        where = "p.toml" if line is None else f"p.toml:{line}"
+        assert str(error).startswith(f"{where}: is not TOML: ")
+    else:
+        assert text == ""
+
+
+def test_faults_are_told_in_the_order_of_their_lines() -> None:
+    def fault(file: str, line: int | None) -> Fault:
+        return Fault(file=file, key=f"{line}", accepted="", line=line)
+
+    faults = [fault("a", 9), fault("b", 1), fault("a", None), fault("a", 2)]
+    told = [(fault.file, fault.line) for fault in ConfigFaults(faults).faults]
+    assert told == [("a", None), ("a", 2), ("a", 9), ("b", 1)]

@@ -12,6 +12,7 @@ from proa.config.faults import Fault, one_fault
 
 KeyPath = tuple[str | int, ...]
 
+_AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]")
 _BARE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"\\]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
@@ -85,9 +86,10 @@ def parse_document(name: str, text: str) -> Document:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # ValueError is TOMLDecodeError, and an integer of more than 4300 digits.
-        raise one_fault(
-            name, f"is not TOML: {error}", "a TOML file, see https://toml.io"
-        ) from error
+        at = _AT.search(str(error))
+        line = None if at is None else int(at[1] or max(1, len(text.splitlines())))
+        accepted = "a TOML file, see https://toml.io"
+        raise one_fault(name, f"is not TOML: {error}", accepted, line=line) from error
     return Document(name, data, key_lines(text))
 
 

@@ -44,6 +44,7 @@ class ConfigFaults(ConfigError):
     """
 
     def __init__(self, faults: Sequence[Fault], files: Sequence[Path] = ()) -> None:
+        faults = in_order(faults)
         first = faults[0]
         super().__init__(first.file, first.key, first.shown, first.accepted)
         self.faults = tuple(faults)
@@ -53,9 +54,15 @@ class ConfigFaults(ConfigError):
         return "\n".join(map(str, self.faults))
 
 
-def one_fault(file: str, problem: str, accepted: str) -> ConfigFaults:
+def one_fault(file: str, problem: str, accepted: str, *, line: int | None = None) -> ConfigFaults:
     """The error of a file that could not be read at all."""
-    return ConfigFaults([Fault(file=file, key="", problem=problem, accepted=accepted)])
+    return ConfigFaults([Fault(file=file, key="", problem=problem, accepted=accepted, line=line)])
+
+
+def in_order(faults: Sequence[Fault]) -> list[Fault]:
+    """File by file as they were met first, by line; those without a line lead."""
+    files = list(dict.fromkeys(fault.file for fault in faults))
+    return sorted(faults, key=lambda fault: (files.index(fault.file), fault.line or 0))
 
 
 def shown_value(value: object) -> str:
