@@ -18,6 +18,7 @@ VERBS = {
     "demo": ("proa.cli.demo", "two real engines behind one gateway, here and now"),
     "serve": ("proa.cli.serve", "run the gateway"),
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
+    "emulate": ("proa.cli.emulate", "an engine without a GPU, for trials and tests"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
 }
 """Verb → its module and its line in `proa --help`."""

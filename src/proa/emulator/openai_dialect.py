@@ -1,0 +1,219 @@
+"""Chat completions and completions, as the engines have them in common.
+
+A protocol gives the shape of events and errors; sizes, scheduling and bytes are here.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from proa.emulator.dialect import Dialect
+from proa.emulator.engine import RealTimeEngine
+from proa.emulator.exchange import (
+    DONE_EVENT,
+    LAST_CHUNK,
+    Generation,
+    Refused,
+    Reply,
+    Request,
+    event,
+)
+from proa.emulator.openai_request import (
+    AskedChat,
+    AskedCompletion,
+    Invalid,
+    Prepared,
+    read_asked,
+)
+from proa.emulator.prompt import count_tokens, prefix_hashes
+from proa.emulator.sequence import Sequence, SequenceSpec
+from proa.emulator.words import WORD_BYTES, Words
+
+Json = dict[str, object]
+_MARK, _MARK_JSON = "\x01", b"\\u0001"
+
+
+class OpenAiDialect(Dialect):
+    """An engine that speaks the OpenAI API; the base of all four protocols."""
+
+    head_waits = False
+
+    def __init__(self, engine: RealTimeEngine, clock: Callable[[], float]) -> None:
+        super().__init__(engine, clock)
+        self.route("POST", "/v1/chat/completions", self._chat)
+        self.route("POST", "/v1/completions", self._completion)
+        self.route("GET", "/v1/models", self.models)
+        self.route("GET", "/metrics", self.metrics)
+
+    # What a protocol decides.
+
+    def models(self, request: Request) -> Reply:
+        raise NotImplementedError
+
+    def metrics(self, request: Request) -> Reply:
+        raise NotImplementedError
+
+    def served(self, model: str | None) -> tuple[str, str]:
+        """The model's name in the answer, and the LoRA adapter that it means or "".
+
+        Raises:
+            Refused: an engine of this kind does not answer for an unknown model.
+        """
+        raise NotImplementedError
+
+    def invalid(self, fault: Invalid) -> Reply:
+        raise NotImplementedError
+
+    def too_long(self, prompt_tokens: int) -> Reply:
+        raise NotImplementedError
+
+    def output_too_long(self, prompt_tokens: int, limit: int) -> Reply | None:
+        """The error for an asked output that does not fit; None cuts the output instead."""
+        raise NotImplementedError
+
+    def busy(self, *, is_stream: bool) -> Reply:
+        raise NotImplementedError
+
+    def opening_events(self, asked: Prepared) -> list[Json]:
+        """Events before the first token; they are sent together with it."""
+        raise NotImplementedError
+
+    def piece(self, asked: Prepared, text: str) -> Json:
+        """The event of one token."""
+        raise NotImplementedError
+
+    def closing_events(self, asked: Prepared, text: str, sequence: Sequence) -> list[Json]:
+        """The last token's event and those after it, `[DONE]` excluded."""
+        raise NotImplementedError
+
+    def whole(self, asked: Prepared, sequence: Sequence) -> Json:
+        """The answer in one piece."""
+        raise NotImplementedError
+
+    def answer_id(self, *, is_chat: bool) -> str:
+        return f"{'chatcmpl' if is_chat else 'cmpl'}-{self.next_id()}"
+
+    # What they have in common.
+
+    def schedule(
+        self, body: AskedChat | AskedCompletion, *, is_chat: bool
+    ) -> tuple[SequenceSpec, Prepared]:
+        """The sequence that a request asks for.
+
+        Raises:
+            Refused: the model is unknown, or prompt or output are too long.
+        """
+        model, adapter = self.served(body.model)
+        rendered = body.rendered()
+        prompt_tokens = count_tokens(rendered)
+        output_tokens, is_cut = self.output_size(prompt_tokens, body.output_limit)
+        spec = SequenceSpec(
+            prompt_tokens=prompt_tokens,
+            output_tokens=output_tokens,
+            prefix_hashes=prefix_hashes(
+                rendered, block_tokens=self.profile.block_tokens, adapter=adapter
+            ),
+            adapter=adapter,
+            is_cut=is_cut,
+        )
+        asked = Prepared(
+            id=self.answer_id(is_chat=is_chat),
+            created=self.now(),
+            model=model,
+            is_chat=is_chat,
+            is_stream=bool(body.stream),
+            wants_usage=body.wants_usage,
+            prompt_tokens=prompt_tokens,
+            output_tokens=output_tokens,
+            finish_reason="length" if is_cut else "stop",
+            words=Words(rendered, self.profile.seed if body.seed is None else body.seed),
+        )
+        return spec, asked
+
+    def output_size(self, prompt_tokens: int, limit: int | None) -> tuple[int, bool]:
+        """How many tokens come out, and whether a limit ends them and not the text itself.
+
+        An asked limit is always reached, as with `ignore_eos`; the profile's
+        `output_tokens` stand for texts that end by themselves.
+
+        Raises:
+            Refused: they do not fit into the context.
+        """
+        room = self.profile.context - prompt_tokens
+        if room < 1:
+            raise Refused(self.too_long(prompt_tokens))
+        if limit is None:
+            return min(self.profile.output_tokens, room), self.profile.output_tokens > room
+        if limit > room and (reply := self.output_too_long(prompt_tokens, limit)) is not None:
+            raise Refused(reply)
+        return min(limit, room), True
+
+    def admit(self, *, is_stream: bool) -> None:
+        """Raises:
+        Refused: the queue is full.
+        """
+        if not self.engine.scheduler.takes_more:
+            self.engine.scheduler.stats.rejected += 1
+            raise Refused(self.busy(is_stream=is_stream))
+
+    def _chat(self, request: Request) -> Reply | Generation:
+        return self._generate(request, is_chat=True)
+
+    def _completion(self, request: Request) -> Reply | Generation:
+        return self._generate(request, is_chat=False)
+
+    def _generate(self, request: Request, *, is_chat: bool) -> Reply | Generation:
+        try:
+            body = read_asked(request.body, is_chat=is_chat)
+        except Invalid as fault:
+            return self.invalid(fault)
+        spec, asked = self.schedule(body, is_chat=is_chat)
+        self.admit(is_stream=asked.is_stream)
+        answer = StreamAnswer(self, asked) if asked.is_stream else WholeAnswer(self, asked)
+        return Generation(spec, answer, head_waits=self.head_waits)
+
+
+class StreamAnswer:
+    """Server-sent events; a token's event is three byte strings that were made once."""
+
+    is_stream = True
+
+    def __init__(self, dialect: OpenAiDialect, asked: Prepared) -> None:
+        self._dialect = dialect
+        self._asked = asked
+        self._word = asked.words.word
+        piece = b"data: " + msgspec.json.encode(dialect.piece(asked, _MARK)) + b"\n\n"
+        before, _, after = piece.partition(_MARK_JSON)
+        self._before = b"%x\r\n%b" % (len(before) + WORD_BYTES + len(after), before)
+        self._after = after + b"\r\n"
+
+    def opening(self) -> bytes:
+        return b"".join(map(event, self._dialect.opening_events(self._asked)))
+
+    def token(self, number: int) -> bytes:
+        return self._before + self._word(number) + self._after
+
+    def closing(self, sequence: Sequence) -> bytes:
+        text = self._word(sequence.generated).decode()
+        events = self._dialect.closing_events(self._asked, text, sequence)
+        return b"".join((*map(event, events), DONE_EVENT, LAST_CHUNK))
+
+
+class WholeAnswer:
+    """One JSON object at the end."""
+
+    is_stream = False
+
+    def __init__(self, dialect: OpenAiDialect, asked: Prepared) -> None:
+        self._dialect = dialect
+        self._asked = asked
+
+    def opening(self) -> bytes:
+        return b""
+
+    def token(self, number: int) -> bytes:
+        del number
+        return b""
+
+    def closing(self, sequence: Sequence) -> bytes:
+        return msgspec.json.encode(self._dialect.whole(self._asked, sequence))
