@@ -71,7 +71,10 @@ $(DEMO): requirements/demo.txt requirements/build.txt requirements/model.txt pyp
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-$(TEST): requirements/test.txt $(DEMO)
+$(TEST): requirements/test.txt requirements/triton.txt $(DEMO)
 	@echo 'installing the packages of the tests into $(VENV)'
 	@$(PIP) --require-hashes -r requirements/test.txt
+	@$(BIN)/python -m venv --without-pip $(VENV)/triton
+	@$(BIN)/python -m pip --python $(VENV)/triton/bin/python install --quiet --no-deps \
+		--require-hashes -r requirements/triton.txt
 	@touch $@

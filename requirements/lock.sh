@@ -18,4 +18,5 @@ lock demo pyproject.toml --extra demo --constraints requirements/base.txt
 lock test pyproject.toml --extra demo --extra test --constraints requirements/demo.txt
 lock build requirements/build.in
 lock model requirements/model.in --no-deps
+lock triton requirements/triton.in --no-deps
 lock lock requirements/lock.in
