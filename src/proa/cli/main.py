@@ -20,6 +20,7 @@ VERBS = {
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
     "emulate": ("proa.cli.emulate", "an engine without a GPU, for trials and tests"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
+    "classify": ("proa.cli.classify", "train and test the request classifier"),
 }
 """Verb → its module and its line in `proa --help`."""
 
