@@ -26,7 +26,15 @@ from proa.gateway.messages import ApplySettings
 from proa.gateway.plane import DataPlane
 from proa.gateway.settings import GatewaySettings, KeySpec, LimitsSettings
 from proa.telemetry.logs import Log, RequestRecord
-from proa.telemetry.rows import Engine, Header, Key, SharedRows, engine_base, key_base
+from proa.telemetry.rows import (
+    TTFT_BOUNDS_US,
+    Engine,
+    Header,
+    Key,
+    SharedRows,
+    engine_base,
+    key_base,
+)
 from proa.telemetry.sink import LineSink
 from proa.testing.raw_client import RawClient
 from proa.testing.raw_response import RawResponse
@@ -174,6 +182,10 @@ class Gateway:
         """An `Engine` cell of the worker's row."""
         self.plane.flush_counters()
         return self.row[engine_base(self._slots[name]) + cell]
+
+    def histogram(self, name: str, bucket_cell: int) -> int:
+        """How much one of an engine's histograms has counted."""
+        return sum(self.engine(name, bucket_cell + n) for n in range(len(TTFT_BOUNDS_US) + 1))
 
     def key(self, name: str, cell: int) -> int:
         """A `Key` cell of the worker's row."""

@@ -43,7 +43,7 @@ def _running(gateway: Gateway, engine: ScriptedEngine) -> bool:
 
 
 def _streaming(gateway: Gateway, engine: ScriptedEngine) -> bool:
-    return gateway.engine("main", Engine.TTFT_COUNT) == 1
+    return gateway.histogram("main", Engine.TTFT_BUCKET) == 1
 
 
 def _uploading(gateway: Gateway, engine: ScriptedEngine) -> bool:

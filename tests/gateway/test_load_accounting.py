@@ -135,7 +135,7 @@ async def test_every_end_of_a_request_is_counted_once(name: str) -> None:
         assert gateway.in_flight("main") == 0
         counts = {o: gateway.engine("main", Engine.OUTCOME + o) for o in Outcome}
         assert {o: count for o, count in counts.items() if count} == {outcome: 50}
-        assert gateway.engine("main", Engine.DURATION_COUNT) == 50
+        assert gateway.histogram("main", Engine.DURATION_BUCKET) == 50
         assert {record.outcome for record in gateway.records} == {outcome.label}
 
 

@@ -3,12 +3,12 @@
 from proa.gateway.attempt import Attempt
 from proa.telemetry.rows import Engine, observe_duration
 
+_PROMPT_TOKENS, _COMPLETION_TOKENS = Engine.PROMPT_TOKENS, Engine.COMPLETION_TOKENS
+
 
 def account(attempt: Attempt, duration_s: float) -> None:
     """Count the time of the whole request, and the tokens that the engine reported."""
     counts, usage = attempt.link.counts, attempt.usage
     observe_duration(counts, int(duration_s * 1e6))
-    if usage.prompt_tokens is not None:
-        counts[Engine.PROMPT_TOKENS] += usage.prompt_tokens
-    if usage.completion_tokens is not None:
-        counts[Engine.COMPLETION_TOKENS] += usage.completion_tokens
+    counts[_PROMPT_TOKENS] += usage.prompt_tokens or 0
+    counts[_COMPLETION_TOKENS] += usage.completion_tokens or 0

@@ -8,6 +8,7 @@ from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
 
 _BRACE = ord("{")
+_IN_PATH = ModelPlace.PATH
 
 
 class Asked(msgspec.Struct, gc=False):
@@ -48,16 +49,14 @@ class Asked(msgspec.Struct, gc=False):
 
 def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
     """Read the few fields that routing needs; an unreadable body asks for nothing."""
-    asked = Asked(head.path_text, head.target)
-    if surface.model_place is ModelPlace.PATH:
-        asked.model = triton_model(head.path)
-        asked.stream = head.path.endswith(b"/generate_stream")
-    elif body:
-        if body[0] == _BRACE or body.lstrip()[:1] == b"{":
-            fields = read_fields(body)
-            asked.model = fields.model
-            asked.stream = fields.stream is True
-            asked.max_tokens = fields.output_limit
-        elif head.fields.get(b"content-type", b"").startswith(b"multipart/"):
-            asked.model = multipart_model(body)
-    return asked
+    if surface.model_place is _IN_PATH:
+        stream = head.path.endswith(b"/generate_stream")
+        return Asked(head.path_text, head.target, triton_model(head.path), stream)
+    if body and (body[0] == _BRACE or body.lstrip()[:1] == b"{"):
+        fields = read_fields(body)
+        limit = fields.max_tokens or fields.max_completion_tokens or fields.max_output_tokens
+        return Asked(head.path_text, head.target, fields.model, fields.stream is True, limit)
+    model = None
+    if body and head.fields.get(b"content-type", b"").startswith(b"multipart/"):
+        model = multipart_model(body)
+    return Asked(head.path_text, head.target, model)

@@ -98,7 +98,14 @@ class ClientConnection(asyncio.Protocol):
             if self._pending:
                 data = self._pending + data
                 self._pending = b""
-            self._requests(data)
+            body = self._heads.whole_body(data)
+            if body is None or self._full:
+                self._requests(data)
+                return
+            self.body_read = True
+            exchange = self.exchange = Exchange(self, self._heads.head)
+            if exchange.admit(len(body)):
+                exchange.run(body)
         elif self._body is not None:
             self._requests(self._more_body(data))
         else:
@@ -138,10 +145,10 @@ class ClientConnection(asyncio.Protocol):
             if self._head_since:
                 self._head_since = 0.0
                 self._checked_bytes = 0
-            exchange = self.exchange = Exchange(self, head, length)
+            exchange = self.exchange = Exchange(self, head)
             after = end + length
             self.body_read = not head.chunked and len(data) >= after
-            if not exchange.admit():
+            if not exchange.admit(length):
                 data = data[after:] if self.body_read else b""
             elif self.body_read:
                 exchange.run(data[end:after])

@@ -15,7 +15,6 @@ from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
-from proa.telemetry.rows import Engine
 
 
 class Dispatcher:
@@ -31,7 +30,7 @@ class Dispatcher:
         self._other_rows = other_rows
         self._rng = rng
         self._slow_start_s = spec.breaker.slow_start_s
-        self._cells = [link.base + Engine.IN_FLIGHT for link in links]
+        self._cells = [link.in_flight_cell for link in links]
         self.loads = Loads(len(links))
 
     def choose(

@@ -4,6 +4,9 @@ from proa.domain.outcome import Outcome
 from proa.gateway.link import EngineLink
 from proa.telemetry.rows import Engine
 
+_OUTCOME = Engine.OUTCOME
+_OK = Outcome.OK
+
 
 class Lease:
     """Taken at dispatch, before a byte went out; `release` is idempotent."""
@@ -14,7 +17,7 @@ class Lease:
         self._link = link
         self.open = True
         link.in_flight += 1
-        link.row[link.base + Engine.IN_FLIGHT] = link.in_flight
+        link.row[link.in_flight_cell] = link.in_flight
         self._trial = link.troubled and link.begin(now_s)
 
     def release(self, outcome: Outcome, now_s: float) -> None:
@@ -24,7 +27,7 @@ class Lease:
         self.open = False
         link = self._link
         link.in_flight -= 1
-        link.row[link.base + Engine.IN_FLIGHT] = link.in_flight
-        link.counts[Engine.OUTCOME + outcome] += 1
-        if link.troubled or outcome is not Outcome.OK:
+        link.row[link.in_flight_cell] = link.in_flight
+        link.counts[_OUTCOME + outcome] += 1
+        if link.troubled or outcome is not _OK:
             link.record(outcome, now_s, trial=self._trial)

@@ -38,6 +38,7 @@ class EngineLink:
         self.tally = Tally(row, self.base, ENGINE_CELLS)
         self.counts = self.tally.counts
         self.in_flight = 0
+        self.in_flight_cell = self.base + Engine.IN_FLIGHT
         self.troubled = False
         self.is_unreachable = False
         self.breaker = Breaker(breaker)
@@ -108,12 +109,12 @@ class EngineLink:
             self.idle.popleft().close()
         self.row[self.base + Engine.IDLE_CONNECTIONS] = len(self.idle)
 
-    def share(self, now_s: float) -> float:
     def leave(self) -> None:
         """Give its cells back, cleared: they are another engine's from now on."""
         self.close_idle()
         self.row[self.base : self.base + ENGINE_CELLS] = _CLEAR
 
+    def share(self, now_s: float) -> float:
         """The part of its traffic that the engine may get by its own failures."""
         share = self.breaker.share(now_s)
         self.row[self.base + Engine.BREAKER] = self.breaker.state(now_s)

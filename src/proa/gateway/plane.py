@@ -68,6 +68,7 @@ class DataPlane:
         self.rng = rng
         self.clock = clock
         self.now = clock()
+        self.oldest_idle_s = 0.0
         self.draining = False
         self.idle_until = 0.0
         self.connections: set[ClientConnection] = set()
@@ -109,8 +110,8 @@ class DataPlane:
     def _apply_engines(self, settings: GatewaySettings, slots: dict[str, int]) -> None:
         """Links stay for the worker's life, so that an engine's counts have one writer."""
         breaker = settings.routing.breaker
-        for spec in settings.engines:
         self._leave_slots(slots)
+        for spec in settings.engines:
             link = self._links.get(spec.name)
             if link is None:
                 link = self._links[spec.name] = EngineLink(
@@ -122,7 +123,6 @@ class DataPlane:
         for name in self._links.keys() - slots.keys():
             self._links[name].close_idle()
 
-    def apply_fleet(self, view: FleetView) -> None:
     def _leave_slots(self, slots: dict[str, int]) -> None:
         """Links whose cells another engine gets end here; no exchange knows them any more."""
         taken = {engine_base(slot) for slot in slots.values()}
@@ -131,6 +131,7 @@ class DataPlane:
             if link.base in taken if own is None else link.base != engine_base(own):
                 self._links.pop(name).leave()
 
+    def apply_fleet(self, view: FleetView) -> None:
         """Route by a new view from now on."""
         self._published = view
         engines = tuple(_seen(spec, view) for spec in self.settings.engines)
@@ -251,9 +252,9 @@ class DataPlane:
             except Exception as error:  # one that fails must not keep the others from theirs
                 self.loop.call_exception_handler({"message": "sweep", "exception": error})
                 connection.transport.abort()
-        oldest_s = now - self.settings.limits.pool_idle_s
+        self.oldest_idle_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
-            link.close_idle(oldest_s)
+            link.close_idle(self.oldest_idle_s)
         if self._loads.expires_s is not None and now >= self._loads.expires_s:
             self.apply_loads(self._loads.faded())
         self.dispatcher.refresh_shares(now)

@@ -27,7 +27,7 @@ def request_record(
         engine=attempt.link.name if attempt else None,
         ttft_ms=None if exchange.ttft_s is None else exchange.ttft_s * 1e3,
         bytes_in=len(exchange.body),
-        bytes_out=exchange.answer.sent_bytes,
+        bytes_out=exchange.sent_bytes,
         prompt_tokens=attempt.usage.prompt_tokens if attempt else None,
         completion_tokens=attempt.usage.completion_tokens if attempt else None,
         retries=exchange.retries,

@@ -42,8 +42,6 @@ class UpstreamConnection(asyncio.Protocol):
     def send(self, attempt: "Attempt", head: bytes, body: bytes) -> None:
         """Start an exchange: its answer goes to `attempt`."""
         self.attempt = attempt
-        is_head = attempt.exchange.head.method == b"HEAD"
-        self.parser = ResponseParser(head_request=is_head, memo=attempt.link.answers)
         if len(body) <= HIGH_WATER_BYTES:
             self.transport.write(head + body)
         else:
@@ -52,10 +50,17 @@ class UpstreamConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         attempt, parser = self.attempt, self.parser
-        if attempt is None or parser is None:
-            self.close()  # bytes that nobody asked for
-            return
-        if parser.between_chunks and attempt.takes_chunk(data):
+        if parser is None:
+            if attempt is None:
+                self.close()  # bytes that nobody asked for
+                return
+            known = attempt.link.answers
+            body = known.whole_body(data)
+            if body is not None and attempt.takes_whole(known, body):
+                return
+            is_head = attempt.exchange.head.method == b"HEAD"
+            parser = self.parser = ResponseParser(head_request=is_head, memo=known)
+        elif attempt is None or (parser.between_chunks and attempt.takes_chunk(data)):
             return
         try:
             parser.feed(data)
@@ -82,20 +87,13 @@ class UpstreamConnection(asyncio.Protocol):
             self.parser = None
 
     def finish(self) -> bool:
-        """End the exchange; whether the connection may carry another one."""
-        parser = self.parser
+        """End the exchange; whether the connection is still good for another one."""
         self.attempt = None
-        self.parser = None
-        if parser is None:
-            return False
-        if parser.derived is None:
-            parser.close()
-        return (
-            self.usable
-            and parser.keep_alive
-            and not (parser.overrun or parser.until_close or self.transport.is_closing())
-            and not self.transport.get_write_buffer_size()
-        )
+        if self.parser is not None:
+            self.parser.close()
+            self.parser = None
+        transport = self.transport
+        return self.usable and not (transport.is_closing() or transport.get_write_buffer_size())
 
     def close(self) -> None:
         """Drop the connection at once; the engine sees the end and stops its work."""

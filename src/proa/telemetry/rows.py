@@ -34,6 +34,10 @@ class Header:
     BODY_BYTES = 5
     DRAINING = 6
     ROWS_IN_USE = 7  # in row 0 only
+    HEAD_CLASS = 8  # who is first in this worker's queue: 1 + rank, 0 for nobody
+    HEAD_SINCE_US = 9  # since when
+    HEAD_ENGINES = 10  # a bit for each engine that somebody in the queue can start on
+    QUEUED = 12  # + rank: how many wait; four cells
     # counters
     ACCEPTED = 16
     REQUESTS = 17
@@ -45,10 +49,18 @@ class Header:
     LOG_DROPPED = 23
     LOOP_LAG_US = 24
     ANSWERED_LOCALLY = 25
+    WAKE_UPS = 26
+    REFUSED_QUEUE_FULL = 27
+    REFUSED_SHED = 28
+    REFUSED_SATURATED = 29
+    REFUSED_DEADLINE = 30
+    REFUSED_EXPIRED = 31
+    WAIT_SUM_US = 32
+    WAIT_BUCKET = 33
 
 
 HEADER_GAUGES = 16
-HEADER_CELLS = 32
+HEADER_CELLS = 48
 
 
 class Engine:
@@ -64,15 +76,14 @@ class Engine:
     PROMPT_TOKENS = 18
     COMPLETION_TOKENS = 19
     BROKEN_STREAMS = 20
-    TTFT_COUNT = 21
     TTFT_SUM_US = 22
     RECEIVED = 23  # reads of answers: grows while the engine's traffic moves
     TTFT_BUCKET = 24
-    DURATION_COUNT = 38
     DURATION_SUM_US = 39
     DURATION_BUCKET = 40
 
 
+_DURATION_SUM_US, _DURATION_BUCKET = Engine.DURATION_SUM_US, Engine.DURATION_BUCKET
 ENGINE_GAUGES = 8
 ENGINE_CELLS = 56
 
@@ -153,11 +164,11 @@ class SharedRows:
     def total(self, cell: int) -> int:
         """Sum of one cell over all rows, that of ended workers included."""
         return self.rows[0][cell] + self.in_flight(cell)
+
     def forget_engine(self, slot: int) -> None:
         """Clear what ended workers counted in a slot that another engine gets."""
         base = engine_base(slot)
         self.rows[0][base : base + ENGINE_CELLS] = _NO_ENGINE
-
 
     def retire(self, index: int) -> None:
         """Fold an ended worker's counters into row 0 and clear its row, gauges included."""
@@ -167,8 +178,8 @@ class SharedRows:
                 kept[cell] += row[cell]
         row[:] = memoryview(bytes(ROW_CELLS * 8)).cast("q")
 
-_NO_ENGINE = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
 
+_NO_ENGINE = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
 
 
 def _counter_cells() -> list[int]:
@@ -199,15 +210,19 @@ class Tally:
                 counts[cell] = 0
 
 
+def observe_wait(counts: list[int], microseconds: int) -> None:
+    """Count a time in the queue in the header's histogram, with the bounds of the first token."""
+    counts[Header.WAIT_SUM_US] += microseconds
+    counts[Header.WAIT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
+
+
 def observe_ttft(counts: list[int], microseconds: int) -> None:
     """Count a time to first token in an engine's histogram."""
-    counts[Engine.TTFT_COUNT] += 1
     counts[Engine.TTFT_SUM_US] += microseconds
     counts[Engine.TTFT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
 
 
 def observe_duration(counts: list[int], microseconds: int) -> None:
     """Count a request's whole time in an engine's histogram."""
-    counts[Engine.DURATION_COUNT] += 1
-    counts[Engine.DURATION_SUM_US] += microseconds
-    counts[Engine.DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1
+    counts[_DURATION_SUM_US] += microseconds
+    counts[_DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1

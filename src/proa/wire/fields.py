@@ -11,18 +11,16 @@ import msgspec
 
 
 class RequestFields(msgspec.Struct, gc=False):
-    """What was read; a body that is no JSON object, or not readable, gives the defaults."""
+    """What was read; a body that is no JSON object, or not readable, gives the defaults.
+
+    The APIs have three names for the limit on generated tokens.
+    """
 
     model: str | None = None
     stream: bool | None = False
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     max_output_tokens: int | None = None
-
-    @property
-    def output_limit(self) -> int | None:
-        """The client's limit on generated tokens, whatever its API calls it."""
-        return self.max_tokens or self.max_completion_tokens or self.max_output_tokens
 
 
 class _Texts(msgspec.Struct, gc=False):

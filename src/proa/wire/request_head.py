@@ -16,6 +16,7 @@ from typing import Any
 import httptools
 
 from proa.wire.header_names import DROP, FORWARD, REQUEST_HEADERS, connection_tokens, without_named
+from proa.wire.known_head import KnownHead
 from proa.wire.refusal import ProtocolRefusal
 from proa.wire.surface import Surface, surface_of
 
@@ -28,7 +29,6 @@ _SINGLE = frozenset(
     (b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id")
 )
 
-_LENGTH_LINE = b"\r\ncontent-length: "
 _table_get = REQUEST_HEADERS.get
 _table_learn = REQUEST_HEADERS.learn
 
@@ -39,13 +39,14 @@ class RequestHead:
     `path` and `query` are as sent (percent-encoding kept, query with its `?`).
     `fields` holds the headers that the gateway reads, lower-case name → value;
     `lines` are the finished header lines to forward. `content_length` is 0 for
-    a chunked body and for none. `minor` is the x of HTTP/1.x. `derived` is for what
-    a user works out from the head, to find it again when the same head comes back.
+    a chunked body and for none. `minor` is the x of HTTP/1.x. `is_plain`: its answer
+    may be counted, has a body and leaves the connection open. `derived` is for what a
+    user works out from the head, to find it again when the same head comes back.
     """
 
     __slots__ = (
-        "chunked", "content_length", "derived", "expects_continue", "fields", "keep_alive", "lines",
-        "method", "minor", "path", "path_text", "query", "surface", "target",
+        "chunked", "content_length", "derived", "expects_continue", "fields", "is_plain",
+        "keep_alive", "lines", "method", "minor", "path", "path_text", "query", "surface", "target",
     )  # fmt: skip
 
     method: bytes
@@ -56,6 +57,7 @@ class RequestHead:
     surface: Surface
     minor: int
     keep_alive: bool
+    is_plain: bool
     chunked: bool
     content_length: int
     expects_continue: bool
@@ -89,20 +91,19 @@ class RequestHead:
             fields[lower] += b", " + value
 
 
-class HeadMemo:
+class HeadMemo(KnownHead):
     """The last head of a connection: clients repeat theirs, but for the length of the body.
 
-    A head that differs from the last one in nothing but the digits of its one
-    Content-Length was checked before; the same `RequestHead` is given again, with
-    what its user has kept in `derived`. The length is returned apart.
+    A head that differs from the last one in nothing but its length was checked
+    before; the same `RequestHead` is given again, with what its user has kept in
+    `derived`. The length is given apart.
     """
 
-    __slots__ = ("_after", "_before", "_head")
+    __slots__ = ("head",)
 
     def __init__(self) -> None:
-        self._before = b"\0"  # which no head begins with
-        self._after = b""
-        self._head: RequestHead | None = None
+        super().__init__()
+        self.head = RequestHead()
 
     def parse(self, data: bytes) -> tuple[RequestHead, int]:
         """The head in `data` and the length of its body, 0 where it is chunked.
@@ -110,23 +111,13 @@ class HeadMemo:
         Raises:
             ProtocolRefusal: as `parse_request_head`.
         """
-        before, after = self._before, self._after
-        if data.startswith(before) and data.endswith(after):
-            digits = data[len(before) : len(data) - len(after)]
-            if digits.isdigit() and len(digits) < 16 and self._head is not None:
-                return self._head, int(digits)
+        known = self.length(data)
+        if known is not None and known[0] == len(data):
+            return self.head, known[1]
         head = parse_request_head(data)
-        self._remember(data, head)
+        if self.keep(data):
+            self.head = head
         return head, head.content_length
-
-    def _remember(self, data: bytes, head: RequestHead) -> None:
-        """Keep a head whose length stands alone on a line of its own."""
-        lower = data.lower()
-        at = lower.find(_LENGTH_LINE)
-        end = data.find(b"\r", at + len(_LENGTH_LINE))
-        if at >= 0 and data[at + len(_LENGTH_LINE) : end].isdigit():
-            self._before, self._after = data[: at + len(_LENGTH_LINE)], data[end:]
-            self._head = head
 
 
 def parse_request_head(data: bytes) -> RequestHead:
@@ -156,6 +147,7 @@ def parse_request_head(data: bytes) -> RequestHead:
     if not data.startswith(b"%b %b HTTP/1." % (head.method, head.target)):
         raise ProtocolRefusal(400, "malformed request line")
     _check(head)
+    head.is_plain = head.keep_alive and head.minor == 1 and head.method != b"HEAD"
     head.path_text = head.path.decode("latin-1")
     head.surface = surface_of(head.path)
     return head

@@ -9,48 +9,47 @@ arrive as headers after the body, nothing limits the head, nothing tells it of E
 import httptools
 
 from proa.wire.header_names import DROP, FORWARD, RESPONSE_HEADERS, connection_tokens, without_named
+from proa.wire.known_head import KnownHead
 
 _table_get = RESPONSE_HEADERS.get
 _table_learn = RESPONSE_HEADERS.learn
 HEAD_MAX_BYTES = 65_536
+STREAMED = (b"text/event-stream", b"application/x-ndjson")
 _NO_FIELDS: dict[bytes, bytes] = {}
 _NO_LINES: list[bytes] = []
-_LENGTH_LINE = b"\r\ncontent-length: "
 
 
 class ResponseError(Exception):
     """The engine's answer breaks HTTP/1.1."""
 
 
-class AnswerMemo:
+class AnswerMemo(KnownHead):
     """The last plain head of an engine: most of its answers differ in nothing but their length.
 
-    Kept are heads of counted answers whose Content-Length stands alone on a line of its
-    own. A head that equals the kept one but for those digits is not read again;
-    `derived` is for what a user works out from it.
+    `is_plain` tells that an answer under it is a success, no stream, and leaves the
+    connection open. `derived` is for what a user works out from the head.
     """
 
-    __slots__ = ("after", "before", "derived", "fields", "keep_alive", "lines", "status")
+    __slots__ = ("derived", "fields", "is_plain", "keep_alive", "lines", "status")
 
     def __init__(self) -> None:
-        self.before = b"\0"  # which no answer begins with
-        self.after = b""
+        super().__init__()
         self.status = 0
         self.lines: list[bytes] = []
         self.fields: dict[bytes, bytes] = {}
         self.keep_alive = False
+        self.is_plain = False
         self.derived: dict[object, bytes] = {}
 
     def remember(self, data: bytes, parser: "ResponseParser") -> None:
         """Keep the head at the beginning of `data`, which `parser` has just read."""
-        end = data.find(b"\r\n\r\n") + 4
-        at = data[:end].lower().find(_LENGTH_LINE) + len(_LENGTH_LINE)
-        digits_end = data.find(b"\r", at)
         final = data[9:12] == b"%d" % parser.status  # not the head of an interim answer
-        if final and at >= len(_LENGTH_LINE) and data[at:digits_end].isdigit():
-            self.before, self.after = data[:at], data[digits_end:end]
+        if final and self.keep(data[: data.find(b"\r\n\r\n") + 4]):
             self.status, self.keep_alive = parser.status, parser.keep_alive
             self.lines, self.fields = parser.lines, parser.fields
+            kind = self.fields.get(b"content-type", b"").lower()
+            is_success = parser.status < 300 and self.keep_alive
+            self.is_plain = is_success and not kind.startswith(STREAMED)
             self.derived = {}
 
 
@@ -124,29 +123,20 @@ class ResponseParser:
 
     def _without_llhttp(self, data: bytes) -> bool:
         """Read on where the head is known from an earlier answer; false where llhttp must."""
-        memo = self._memo
         if self.head_complete:
             self._counted(data)
             return True
-        if memo is None or not data.startswith(memo.before):
-            return False
-        before, after = memo.before, memo.after
-        end = data.find(after, len(before))
-        digits = data[len(before) : end]
-        if end < 0 or not digits.isdigit() or len(digits) > 15:
+        memo = self._memo
+        known = None if memo is None else memo.length(data)
+        if memo is None or known is None:
             return False
         self.status, self.keep_alive = memo.status, memo.keep_alive
         self.lines, self.fields, self.derived = memo.lines, memo.fields, memo.derived
         self.head_complete = True
         self._memo = None
-        piece = data[end + len(after) :]
-        self.content_length = length = int(digits)
-        if len(piece) == length:
-            self.pieces.append(piece)
-            self.complete = True
-        else:
-            self._left = length
-            self._counted(piece)
+        end, length = known
+        self.content_length = self._left = length
+        self._counted(data[end:])
         return True
 
     def _counted(self, data: bytes) -> None:
@@ -163,6 +153,11 @@ class ResponseParser:
         if not self.head_complete or sum(map(len, self.lines)) > HEAD_MAX_BYTES:
             raise ResponseError(f"answer head above {HEAD_MAX_BYTES} bytes")
         self._fed = 0
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the connection of a whole answer may carry another one."""
+        return self.keep_alive and not (self.overrun or self.until_close)
 
     def end_of_connection(self) -> bool:
         """Whether the response was whole when its connection ended."""
