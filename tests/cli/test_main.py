@@ -66,7 +66,7 @@ def test_an_unknown_verb_is_told_with_a_near_one(capsys: pytest.CaptureFixture[s
     assert cli.main(["sreve"]) == 2
     assert capsys.readouterr().err == "proa: 'sreve' is no verb of proa: did you mean serve?\n"
     assert cli.main(["xyzzy"]) == 2
-    assert "accepted are demo, serve, check-config, keys" in capsys.readouterr().err
+    assert "accepted are demo, serve, check-config" in capsys.readouterr().err
 
 
 def test_no_verb_is_wrong_input_and_shows_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,8 +186,10 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         "Text: {sentence}\nLabel ({labels}):",
         "Is the next message {labels}? {sentence}",
         "Pick the right tag out of {labels} for this comment: {sentence}",
-        "Identify the intent of the user's message as {labels}. Reply "
-        "with the label alone. {sentence}",
+        (
+            "Identify the intent of the user's message as {labels}. Reply "
+            "with the label alone. {sentence}"
+        ),
         "Mark the text as {labels}, no explanation. Text: {sentence}",
         "Rate the urgency and give a label, {labels}: {sentence}",
         "Detect the language and the topic label ({labels}) of: {sentence}",
@@ -218,40 +220,60 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         "Give me honest advice on {matter}; I am not sure whether {person} is right.",
         "Prepare an e-mail that invites {person} to a call about {matter}.",
         "Can you counsel me about {matter}? {person} and I see it differently.",
-        "Dear assistant, {person} sent me a complaint about {matter}. "
-        "Draft my response with a subject line.",
+        (
+            "Dear assistant, {person} sent me a complaint about {matter}. "
+            "Draft my response with a subject line."
+        ),
     ),
     "report": (
         "Write a report on {subject} of {length}, with headings and a summary.",
         "Draft a project proposal for {subject}, including background, goals, schedule and budget.",
-        "Prepare a detailed analysis of {subject} in {period} with "
-        "tables and conclusions, {length}.",
-        "Create a white paper about {subject} with sections for "
-        "problem, method, results and outlook.",
+        (
+            "Prepare a detailed analysis of {subject} in {period} with "
+            "tables and conclusions, {length}."
+        ),
+        (
+            "Create a white paper about {subject} with sections for "
+            "problem, method, results and outlook."
+        ),
         "Write the annual report chapter on {subject} for {period}.",
         "Compile a market study on {subject}: trends, competitors, risks and recommendations.",
         "I need a document of {length} that explains {subject} to the board, section by section.",
-        "Produce a business plan around {subject} with an executive "
-        "summary and financial projections.",
+        (
+            "Produce a business plan around {subject} with an executive "
+            "summary and financial projections."
+        ),
         "Write a technical specification document for {subject}, {length}, with numbered sections.",
-        "Summarise {period} of {subject} in a formal report with "
-        "introduction, findings and recommendations.",
+        (
+            "Summarise {period} of {subject} in a formal report with "
+            "introduction, findings and recommendations."
+        ),
         "Generate a full evaluation report of {subject}, including methodology and appendix.",
         "Write a policy paper on {subject}, {length}, with references and an implementation plan.",
-        "Draft the minutes and a status report for {subject} covering "
-        "{period}, structured by chapter.",
+        (
+            "Draft the minutes and a status report for {subject} covering "
+            "{period}, structured by chapter."
+        ),
         "Develop a comprehensive guideline document on {subject} with a table of contents.",
-        "Write an essay of {length} on {subject} with an introduction, "
-        "three main parts and a conclusion.",
-        "Put together a feasibility study for {subject}: requirements, "
-        "options, costs, schedule, conclusion.",
+        (
+            "Write an essay of {length} on {subject} with an introduction, "
+            "three main parts and a conclusion."
+        ),
+        (
+            "Put together a feasibility study for {subject}: requirements, "
+            "options, costs, schedule, conclusion."
+        ),
         "Make a quarterly report about {subject} in {period}; begin with an executive summary.",
         "Please write the complete documentation for {subject}, chapter by chapter, {length}.",
         "Write a research report comparing approaches to {subject}, with results for {period}.",
-        "Prepare a tender document for {subject} with scope, terms, "
-        "evaluation criteria and annexes.",
-        "Create a long-form report on {subject}. Cover the background, "
-        "current state, analysis and proposals.",
+        (
+            "Prepare a tender document for {subject} with scope, terms, "
+            "evaluation criteria and annexes."
+        ),
+        (
+            "Create a long-form report on {subject}. Cover the background, "
+            "current state, analysis and proposals."
+        ),
         "Outline and then write in full a strategy document for {subject}, {length}.",
     ),
 }
