@@ -264,7 +264,8 @@ def test_a_wrong_value_is_told_with_what_is_accepted(
         ("match = { min_input_tokens = 9, max_input_tokens = 8 }", "at most max_input_tokens, 8"),
         ("match = { headers = { 'a b' = 'x' } }", "accepted is a header's name"),
         ("match = { headers = { A = 'x', a = 'y' } }", "each header once"),
-        ("priority = 'bulk'", "routes[0].priority is not supported by this version"),
+        ("priority = 'urgent'", "routes[0].priority = \"urgent\": accepted is one of 'system'"),
+        ("max_wait_s = -1", "routes[0].max_wait_s = -1: accepted is a number from 0"),
     ],
 )
 def test_a_wrong_route_is_told(tmp_path: Path, route: str, told: str) -> None:

@@ -11,6 +11,7 @@ from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.control.settings import AdminKeySpec, ControlSettings
 from proa.domain.fleet import EngineSpec
 from proa.gateway.settings import (
+    AdmissionSettings,
     GatewaySettings,
     KeySpec,
     LimitsSettings,
@@ -52,7 +53,8 @@ def gateway_settings(
         limits=LimitsSettings(**_given(table.limits)),
         logs=_logs(table, directory),
         tls=_tls(table, directory),
-        **_given(table.admission),
+        admission=AdmissionSettings(**_given(table.admission, but={"retry_budget"})),
+        **table.admission.model_dump(exclude_unset=True, include={"retry_budget"}),
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from proa.config import addresses
 from proa.domain.fleet import EngineKind
+from proa.routing.admission.priority import Priority
 from proa.routing.spec import PolicyName
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -105,6 +106,7 @@ Network = Annotated[str, AfterValidator(addresses.network)]
 
 Kind = Annotated[EngineKind, Field(strict=False)]
 Policy = Annotated[PolicyName, Field(strict=False)]
+PriorityClass = Annotated[Priority, Field(strict=False)]
 
 Seconds = Annotated[float, Field(gt=0, le=604_800)]
 SecondsOrOff = Annotated[float, Field(ge=0, le=604_800)]

@@ -99,6 +99,7 @@ def _keys(document: Document) -> tuple[KeySpec, ...]:
             name=key.name,
             digest=bytes.fromhex(key.hash.removeprefix("sha256:")),
             max_concurrent_requests=key.max_concurrent_requests or 0,
+            priority=key.priority,
             admin=bool(key.admin),
         )
         for key in table.keys

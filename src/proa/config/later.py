@@ -10,9 +10,6 @@ LATER_KEYS = frozenset(
         "guard",
         "scaling",
         "tenants",
-        "admission.ageing_s",
-        "admission.max_concurrent_requests",
-        "admission.queue_size",
         "engines.gpu",
         "engines.max_concurrent_requests",
         "engines.metrics_url",
@@ -25,7 +22,6 @@ LATER_KEYS = frozenset(
         "routes.match.tenant",
         "routes.overflow_when.predicted_wait_s",
         "routes.overflow_when.waiting",
-        "routes.priority",
     }
 )
 

@@ -67,6 +67,8 @@ class RouteTable(Table):
     overflow_when: OverflowTable | None = None
     min_quality: f.Quality | None = None
     fallback_on: list[f.Status] | None = None
+    priority: f.PriorityClass | None = None
+    max_wait_s: f.SecondsOrOff | None = None
 
 
 class PolicyTable(Table):
@@ -108,6 +110,9 @@ class LimitsTable(Table):
 
 
 class AdmissionTable(Table):
+    max_concurrent_requests: f.CountOrOff | None = None
+    queue_size: f.CountOrOff | None = None
+    ageing_s: f.Seconds | None = None
     retry_budget: f.Share | None = None
 
 
@@ -140,6 +145,7 @@ class KeyTable(Table):
     name: f.Name
     hash: f.KeyHash
     max_concurrent_requests: f.CountOrOff | None = None
+    priority: f.PriorityClass | None = None
     admin: bool | None = None
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from proa.domain.fleet import EngineSpec
+from proa.routing.admission.priority import Priority
 from proa.routing.spec import RoutingSpec
 
 
@@ -28,12 +29,24 @@ class LimitsSettings(msgspec.Struct, frozen=True, kw_only=True):
     total_timeout_s: float = 1800.0
 
 
+class AdmissionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[admission]`, but the retry budget; counts are over all workers, 0 requests is no limit."""
+
+    max_concurrent_requests: int = 0
+    queue_size: int = 1024
+    ageing_s: float = 30.0
+
+
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit."""
+    """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit.
+
+    `priority` is the highest class that its requests may ask for, None is that of the route.
+    """
 
     name: str
     digest: bytes
     max_concurrent_requests: int = 0
+    priority: Priority | None = None
     admin: bool = False
 
 
@@ -73,4 +86,5 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     logs: LogSettings = LogSettings()
     tls: TlsSettings | None = None
     retry_budget: float = 0.1
+    admission: AdmissionSettings = AdmissionSettings()
     heartbeat_s: float = 0.0

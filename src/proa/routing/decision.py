@@ -4,6 +4,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from proa.routing.admission.priority import WaitingTerms
+
 RETRY_AFTER_S = 5  # a model's engine is loading or away; polls notice its return within a second
 
 
@@ -21,12 +23,16 @@ class Choice(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
-    """No engine for this request: the answer to the client, in OpenAI's terms."""
+    """No engine for this request: the answer to the client, in OpenAI's terms.
+
+    `waiting` is there when an engine may yet come or get free: how long that is waited for.
+    """
 
     status: int
     code: str
     message: str
     retry_after_s: int | None = None
+    waiting: WaitingTerms | None = None
 
 
 class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +53,7 @@ class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
     preferred: tuple[int, ...]
     overflow_in_flight: int | None
     choices: dict[int, Choice]
+    waiting: WaitingTerms = WaitingTerms()
 
 
 def header_text(name: str) -> str:

@@ -1,6 +1,7 @@
 """One route compiled against one fleet view."""
 
 from proa.domain.request import RouteRequest
+from proa.routing.admission.priority import WaitingTerms
 from proa.routing.candidates import Catalogue, PathFamily, path_family
 from proa.routing.decision import RETRY_AFTER_S, Choice, Refusal, RouteMatch, header_text
 from proa.routing.rules import compile_checks
@@ -21,6 +22,7 @@ class Route:
         self._family = None if spec.rewrite_path is None else path_family(spec.rewrite_path)
         self._found: dict[tuple[str | None, PathFamily], RouteMatch | Refusal] = {}
         self._choices = _choices(spec, catalogue, policy)
+        self._waiting = WaitingTerms(spec.priority, spec.max_wait_s)
 
     def resolve(self, request: RouteRequest) -> RouteMatch | Refusal:
         """The match of a request that holds all checks."""
@@ -58,6 +60,7 @@ class Route:
             preferred=() if len(preferred) == len(pool) else preferred,
             overflow_in_flight=spec.overflow_when.in_flight,
             choices=self._choices,
+            waiting=self._waiting,
         )
 
     def _refusal(self, model: str | None, serving: bool, good: bool) -> Refusal:
@@ -73,7 +76,7 @@ class Route:
             return Refusal(404, "model_below_min_quality", message)
         what = f" for the model `{model}`" if model is not None else ""
         message = f"No engine of route `{spec.name}` is ready{what}"
-        return Refusal(503, "no_engine_ready", message, RETRY_AFTER_S)
+        return Refusal(503, "no_engine_ready", message, RETRY_AFTER_S, self._waiting)
 
 
 def _choices(spec: RouteSpec, catalogue: Catalogue, policy: str) -> dict[int, Choice]:

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from proa.routing.admission.priority import Priority
+
 
 class PolicyName(StrEnum):
     LEAST_LOAD = "least_load"
@@ -39,7 +41,10 @@ class OverflowSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One `[[routes]]` entry; names are checked against the engines when the file is read."""
+    """One `[[routes]]` entry; names are checked against the engines when the file is read.
+
+    `priority` and `max_wait_s` are how its requests wait, see `WaitingTerms`.
+    """
 
     name: str
     match: MatchSpec = MatchSpec()
@@ -50,6 +55,8 @@ class RouteSpec(msgspec.Struct, frozen=True, kw_only=True):
     overflow_when: OverflowSpec = OverflowSpec()
     min_quality: float | None = None
     fallback_on: frozenset[int] | None = None
+    priority: Priority = Priority.DEFAULT
+    max_wait_s: float | None = None
 
 
 class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,8 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from proa.domain.fleet import EngineState
 from proa.domain.outcome import Outcome
+from proa.routing.admission.denial import Denial
+from proa.routing.admission.priority import PRIORITIES
 from proa.telemetry.process import GatewayView
 from proa.telemetry.rows import (
     DURATION_BOUNDS_US,
@@ -37,6 +39,11 @@ _REFUSALS = {
     "limit": Header.REFUSED_LIMIT,
     "no_engine": Header.REFUSED_NO_ENGINE,
     "key_cap": Header.REFUSED_KEY_CAP,
+    Denial.QUEUE_FULL.value: Header.REFUSED_QUEUE_FULL,
+    Denial.SHED.value: Header.REFUSED_SHED,
+    Denial.SATURATED.value: Header.REFUSED_SATURATED,
+    Denial.DEADLINE.value: Header.REFUSED_DEADLINE,
+    Denial.EXPIRED.value: Header.REFUSED_EXPIRED,
 }
 _ENGINE_COUNTERS = (
     ("proa_retries", "Requests that were taken to another engine.", Engine.RETRIES),
@@ -72,6 +79,7 @@ class _Page(Collector):
         yield from _histograms(self._view)
         yield from _fleet_metrics(self._view)
         yield from _key_metrics(self._view)
+        yield from _queue_metrics(self._view.rows)
         yield from _gateway_metrics(self._view)
         yield from _process_metrics(self._view)
 
@@ -154,6 +162,20 @@ def _key_metrics(view: GatewayView) -> Iterator[Metric]:
         requests.add_metric([name], view.rows.total(key_base(slot) + Key.REQUESTS))
     yield in_flight
     yield requests
+
+
+def _queue_metrics(rows: SharedRows) -> Iterator[Metric]:
+    queued = GaugeMetricFamily("proa_queued", "Requests that wait for a place.", labels=["class"])
+    for rank, priority in enumerate(PRIORITIES):
+        queued.add_metric([priority.value], rows.total(Header.QUEUED + rank))
+    yield queued
+    buckets = _cumulative(rows, Header.WAIT_BUCKET, TTFT_BOUNDS_US)
+    yield HistogramMetricFamily(
+        "proa_queue_wait_seconds", "Time in the queue of requests that waited and started.",
+        buckets=buckets, sum_value=rows.total(Header.WAIT_SUM_US) / _US_PER_S,
+    )  # fmt: skip
+    yield _counter("proa_queue_wake_ups", "Workers told of a free place by another worker.",
+                   rows.total(Header.WAKE_UPS))  # fmt: skip
 
 
 def _gateway_metrics(view: GatewayView) -> Iterator[Metric]:
