@@ -38,10 +38,6 @@ class Header:
     HEAD_SINCE_US = 9  # since when
     HEAD_ENGINES = 10  # a bit for each engine that somebody in the queue can start on
     QUEUED = 12  # + rank: how many wait; four cells
-    HEAD_CLASS = 8  # who is first in this worker's queue: 1 + rank, 0 for nobody
-    HEAD_SINCE_US = 9  # since when
-    HEAD_ENGINES = 10  # a bit for each engine that somebody in the queue can start on
-    QUEUED = 12  # + rank: how many wait; four cells
     # counters
     ACCEPTED = 16
     REQUESTS = 17
@@ -212,12 +208,6 @@ class Tally:
             if count:
                 self._row[self._base + cell] += count
                 counts[cell] = 0
-
-
-def observe_wait(counts: list[int], microseconds: int) -> None:
-    """Count a time in the queue in the header's histogram, with the bounds of the first token."""
-    counts[Header.WAIT_SUM_US] += microseconds
-    counts[Header.WAIT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
 
 
 def observe_wait(counts: list[int], microseconds: int) -> None:
