@@ -23,12 +23,10 @@ class KeyEntry:
 
     def enter(self, plane: "DataPlane") -> bool:
         """Take a place under the key's cap, over all workers; false when it is used up."""
-        row, base, cap = plane.row, self._base, self.max_concurrent_requests
-        mine = row[base]
-        if cap:
-            others = plane.other_rows
-            if mine + (sum([row[base] for row in others]) if others else 0) >= cap:
-                return False
+        row, base, others = plane.row, self._base, plane.other_rows
+        mine, cap = row[base], self.max_concurrent_requests
+        if cap and mine + (sum([row[base] for row in others]) if others else 0) >= cap:
+            return False
         row[base] = mine + 1
         row[base + _REQUESTS] += 1
         return True

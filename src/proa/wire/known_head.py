@@ -12,11 +12,12 @@ class KnownHead:
     the bytes `before` its digits and `after` them, the empty line included.
     """
 
-    __slots__ = ("after", "before")
+    __slots__ = ("_after_bytes", "_before_bytes", "after", "before")
 
     def __init__(self) -> None:
         self.before = NEVER
         self.after = b""
+        self._before_bytes = self._after_bytes = 0
 
     def keep(self, head: bytes) -> bool:
         """Take a head that was read and found right; false where it can't be known again."""
@@ -25,28 +26,26 @@ class KnownHead:
         if at < len(_LENGTH_LINE) or not head[at:end].isdigit():
             return False
         self.before, self.after = head[:at], head[end:]
+        self._before_bytes, self._after_bytes = at, len(head) - end
         return True
 
     def whole_body(self, data: bytes) -> bytes | None:
         """The body of a message that is all in `data`, with nothing after it, under this head."""
-        before = self.before
-        if not data.startswith(before):
+        if not data.startswith(self.before):
             return None
-        start = len(before)
+        start = self._before_bytes
         end = data.find(b"\r", start, start + _DIGITS_MAX)
-        after = self.after
-        if end < 0 or not data.startswith(after, end):
+        if end < 0 or not data.startswith(self.after, end):
             return None
-        body = data[end + len(after) :]
+        body = data[end + self._after_bytes :]
         return body if data[start:end] == b"%d" % len(body) else None
 
     def length(self, data: bytes) -> tuple[int, int] | None:
         """Where the head at the beginning of `data` ends, and its Content-Length."""
-        before, after = self.before, self.after
-        if not data.startswith(before):
+        if not data.startswith(self.before):
             return None
-        end = data.find(b"\r", len(before))
-        digits = data[len(before) : end]
-        if not data.startswith(after, end) or not digits.isdigit() or len(digits) > _DIGITS_MAX:
+        end = data.find(b"\r", self._before_bytes)
+        digits = data[self._before_bytes : end]
+        if not digits.isdigit() or len(digits) > _DIGITS_MAX or not data.startswith(self.after, end):
             return None
-        return end + len(after), int(digits)
+        return end + self._after_bytes, int(digits)
