@@ -78,9 +78,14 @@ class EngineConnection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         path, _, query = self._url.partition(b"?")
         method = self._parser.get_method().decode("latin-1")
-        self._keeps_open = self._parser.should_keep_alive()
+        is_too_large = self._body_bytes > MAX_BODY_BYTES
         request = Request(
-            method, path.decode("latin-1"), query.decode("latin-1"), b"".join(self._body)
+            method,
+            path.decode("latin-1"),
+            query.decode("latin-1"),
+            b"" if is_too_large else b"".join(self._body),
+            is_too_large=is_too_large,
+            keeps_open=self._parser.should_keep_alive() and not is_too_large,
         )
         if self._sequence is None and not self._queue:
             self._answer(request)
@@ -88,8 +93,8 @@ class EngineConnection(asyncio.Protocol):
             self._queue.append(request)
 
     def _answer(self, request: Request) -> None:
-        if self._body_bytes > MAX_BODY_BYTES:
-            self._keeps_open = False
+        self._keeps_open = request.keeps_open
+        if request.is_too_large:
             self._send(Reply(413, b'{"detail":"Payload Too Large"}'))
             return
         answered = self._dialect.answer(request)

@@ -20,6 +20,8 @@ class Request(msgspec.Struct, frozen=True):
     path: str
     query: str
     body: bytes
+    is_too_large: bool = False
+    keeps_open: bool = True
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -149,8 +149,10 @@ class OpenAiDialect(Dialect):
         return min(limit, room), True
 
     def admit(self, *, is_stream: bool) -> None:
-        """Raises:
-        Refused: the queue is full.
+        """Let a request into the queue.
+
+        Raises:
+            Refused: the queue is full.
         """
         if not self.engine.scheduler.takes_more:
             self.engine.scheduler.stats.rejected += 1

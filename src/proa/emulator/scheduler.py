@@ -108,7 +108,8 @@ class Scheduler:
         """What is computed next; None when there is nothing to do."""
         step = Step([])
         left, preempted = self._continue_running(step)
-        load_s = 0.0 if preempted else self._admit(step, left, now_s)
+        self._open_batch()
+        load_s = 0.0 if preempted and self.running else self._admit(step, left, now_s)
         if not step.chunks:
             return None
         tokens = sum(chunk for _, chunk in step.chunks)
@@ -236,6 +237,7 @@ class Scheduler:
         stats.generation_tokens += decoded
         stats.prefill_s += step.prefill_s
         stats.decode_s += step.duration_s - step.prefill_s
+        stats.step_tokens_per_s = decoded / step.duration_s
         if decoded:
             stats.inter_token_s.observe(step.duration_s, decoded)
 
@@ -245,7 +247,7 @@ class Scheduler:
         if sequence.admitted_s is None:
             sequence.admitted_s = now_s
             sequence.cached_tokens = sequence.computed
-            self.stats.queue_s.observe(now_s - sequence.arrived_s)
+            self.stats.queue_s.observe(max(0.0, now_s - sequence.arrived_s))
             if self._caches_prefixes:
                 self.stats.prefix_queries += sequence.prompt_tokens
                 self.stats.prefix_hits += sequence.computed

@@ -9,12 +9,18 @@ from collections.abc import Callable
 from proa.domain.fleet import EngineKind
 from proa.emulator.connection import EngineConnection
 from proa.emulator.engine import RealTimeEngine
+from proa.emulator.llamacpp import LlamaCppDialect
 from proa.emulator.openai_dialect import OpenAiDialect
 from proa.emulator.profile import EngineProfile
+from proa.emulator.sglang import SglangDialect
+from proa.emulator.tgi import TgiDialect
 from proa.emulator.vllm import VllmDialect
 
 DIALECTS: dict[EngineKind, type[OpenAiDialect]] = {
     EngineKind.VLLM: VllmDialect,
+    EngineKind.SGLANG: SglangDialect,
+    EngineKind.TGI: TgiDialect,
+    EngineKind.LLAMACPP: LlamaCppDialect,
 }
 
 

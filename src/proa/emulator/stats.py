@@ -39,6 +39,7 @@ class EngineStats:
         self.prefill_s = 0.0
         self.decode_s = 0.0
         self.steps = 0
+        self.step_tokens_per_s = 0.0
         self.step_sequences = 0
         self.preemptions = 0
         self.prefix_queries = 0

@@ -1,0 +1,53 @@
+"""The published speeds that the shipped profiles stand for, in virtual time."""
+
+import pytest
+from tests.emulator.profiles import asked
+
+from proa.config.profile_file import shipped_profiles
+from proa.emulator.virtual import replay
+
+SHIPPED = shipped_profiles()
+
+
+@pytest.mark.parametrize(
+    ("name", "users", "tokens_per_s"),
+    [
+        ("rtx-pro-6000-8b", 20, 1582),
+        ("rtx-5060-ti-8b", 1, 76),
+        ("rtx-5060-ti-8b", 20, 760),
+        ("rtx-pro-6000-14b", 20, 1049),
+        ("rtx-5060-ti-14b", 20, 326),
+    ],
+)
+def test_published_tokens_per_second(name: str, users: int, tokens_per_s: float) -> None:
+    ended = replay(SHIPPED[name], [(0.0, asked(1, 500))] * users)
+    last_s = ended[-1].finished_s
+    assert last_s is not None
+    assert users * 500 / last_s == pytest.approx(tokens_per_s, rel=0.003)
+
+
+@pytest.mark.parametrize(
+    ("name", "base_ms", "per_sequence_ms"),
+    [
+        ("rtx-pro-6000-8b", 6.35, 0.314),
+        ("rtx-5060-ti-8b", 12.5, 0.69),
+        ("rtx-pro-6000-14b", 10.4, 0.433),
+        ("rtx-5060-ti-14b", 24.0, 1.87),
+    ],
+)
+@pytest.mark.parametrize("users", [1, 10, 40])
+def test_each_token_takes_the_published_step(
+    name: str, base_ms: float, per_sequence_ms: float, users: int
+) -> None:
+    """TPOT of `users` that decode together: base + per_sequence x users."""
+    ended = replay(SHIPPED[name], [(0.0, asked(1, 200))] * users)
+    for sequence in ended:
+        assert sequence.finished_s is not None
+        assert sequence.first_token_s is not None
+        tpot_ms = (sequence.finished_s - sequence.first_token_s) / 199 * 1e3
+        assert tpot_ms == pytest.approx(base_ms + per_sequence_ms * users)
+
+
+@pytest.mark.parametrize("profile", SHIPPED.values(), ids=lambda profile: profile.name)
+def test_every_shipped_profile_names_its_source(profile: object) -> None:
+    assert "measurement" in getattr(profile, "source")  # noqa: B009
