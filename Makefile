@@ -9,11 +9,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 PIP = $(BIN)/python -m pip install --quiet --no-deps
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
+ENGINES := .engines
+UV = nice -n 19 $(BIN)/uv
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check pytest format setup-system bench lock clean
+.PHONY: help demo test check pytest format setup-system bench test-engines lock clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -49,12 +51,15 @@ setup-system:  ## what Debian has to provide: nginx to compare with, curl (root 
 bench: $(TEST)  ## proa, nginx and a direct connection before the same engines
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+test-engines: $(ENGINES)/.models-made $(ENGINES)/.sglang-installed  ## proa before a real vLLM and SGLang: 12 GB in .engines
+	@nice -n 19 $(BIN)/python -m pytest tests/engines_live --engines=$(ENGINES) $(ARGS)
+
 lock: $(BIN)/python  ## resolve pyproject.toml and requirements/*.in anew
 	@$(PIP) --require-hashes -r requirements/lock.txt
 	@sh requirements/lock.sh $(BIN)/uv
 
 clean:  ## remove the environment, caches and bytecode
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ENGINES) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -77,4 +82,23 @@ $(TEST): requirements/test.txt requirements/triton.txt $(DEMO)
 	@$(BIN)/python -m venv --without-pip $(VENV)/triton
 	@$(BIN)/python -m pip --python $(VENV)/triton/bin/python install --quiet --no-deps \
 		--require-hashes -r requirements/triton.txt
+	@touch $@
+
+# Real engines, each in an environment of its own: uv, for pip takes minutes.
+$(ENGINES)/.%-installed: requirements/%.txt tests/engines_live/prepare.py | $(TEST)
+	@echo 'installing $* into $(ENGINES)/$*'
+	@$(PIP) --require-hashes -r requirements/lock.txt
+	@rm -rf $(ENGINES)/$*
+	@$(UV) venv --quiet --python $(BIN)/python $(ENGINES)/$*
+	@$(UV) pip install --quiet --no-deps --require-hashes \
+		--python $(ENGINES)/$*/bin/python -r requirements/$*.txt
+	@$(BIN)/python tests/engines_live/prepare.py $* $(ENGINES)/$*
+	@touch $@
+
+$(ENGINES)/.models-made: tests/engines_live/make_models.py $(ENGINES)/.vllm-installed
+	@echo 'making the models of the tests in $(ENGINES)/models'
+	@rm -rf $(ENGINES)/models && mkdir $(ENGINES)/models
+	@nice -n 19 $(ENGINES)/vllm/bin/python tests/engines_live/make_models.py \
+		"$$($(BIN)/python -c 'from proa.providers.llamacpp_server import embedded_model_path as path; print(path())')" \
+		$(ENGINES)/models
 	@touch $@

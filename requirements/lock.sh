@@ -20,3 +20,14 @@ lock build requirements/build.in
 lock model requirements/model.in --no-deps
 lock triton requirements/triton.in --no-deps
 lock lock requirements/lock.in
+
+# Engines that only make test-engines installs, for this one platform.
+lock_engine() {
+    "$uv" pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_36 \
+        --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
+        --override "requirements/$1.override" --output-file "requirements/$1.txt" \
+        "requirements/$1.in"
+}
+
+lock_engine vllm
+lock_engine sglang
