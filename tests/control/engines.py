@@ -16,6 +16,7 @@ from proa.domain.load import LoadView
 from proa.telemetry.logs import Log
 from proa.telemetry.sink import LineSink
 
+IDLE = b"vllm:num_requests_running 0.0\nvllm:num_requests_waiting 0.0\n"
 Answer = httpx.Response | Exception | float  # a number: silence for so many seconds
 
 
@@ -54,7 +55,10 @@ def _response(status: int, body: bytes) -> httpx.Response:
 
 
 def vllm(*names: str) -> FakeEngine:
-    return FakeEngine(v1__models=models(*names), health=b"")
+    """A vLLM with nothing to do."""
+    return FakeEngine(
+        v1__models=models(*names), health=b"", metrics=IDLE, version=b'{"version":"0.32.0"}'
+    )
 
 
 def refused() -> httpx.ConnectError:

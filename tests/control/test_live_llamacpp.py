@@ -15,8 +15,8 @@ from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, F
 from proa.domain.load import LoadView
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
-from proa.engines.base import Probe
 from proa.engines.events import error_in_event
+from proa.engines.sources import Probe
 from proa.providers.llamacpp_server import (
     command,
     embedded_engine_is_installed,

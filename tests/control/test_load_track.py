@@ -80,7 +80,7 @@ def test_what_comes_back_is_another_engine() -> None:
     ],
 )
 def test_the_cap(configured: int, stated: int | None, plateau: int | None, cap: int | None) -> None:
-    assert max_concurrent(configured, EngineLoad(at_s=0.0, max_running=stated), plateau) == cap
+    assert max_concurrent(configured, stated, plateau) == cap
 
 
 def test_the_cap_without_any_load() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from proa.control.probing import EngineProbe, Silence
 from proa.domain.fleet import EngineSpec
-from proa.engines.base import Health, Probe, Reply
+from proa.engines.base import Health
+from proa.engines.sources import Probe, Reply
 from proa.testing.ports import closed_port
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from proa.engines.base import Reply
+from proa.engines.sources import Reply
 
 _DATA = Path(__file__).parent / "data"
 

@@ -6,7 +6,7 @@ from tests.engines.recorded import recorded
 from proa.domain.fleet import EngineKind
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import ADAPTERS, DETECTION, classify, detect
-from proa.engines.base import Reply
+from proa.engines.sources import Reply
 
 LISTS, TAGS, TRITON = DETECTION
 
@@ -53,6 +53,27 @@ def test_every_kind_shares_the_table(kind: EngineKind, status: int, outcome: Out
         (EngineKind.LLAMACPP, "llamacpp/err_too_long", Outcome.CLIENT_FAULT),
         (EngineKind.LLAMACPP, "llamacpp/err_metrics_disabled", Outcome.CLIENT_FAULT),
         (EngineKind.LLAMACPP, "llamacpp/embeddings_not_enabled", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_bad_temperature", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_bad_type", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_embeddings", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_max_tokens_too_large", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_missing_messages", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_no_content_type", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_too_long", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/err_unknown_model_stream", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/minilm_chat_refused", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/lora_load_again", Outcome.CLIENT_FAULT),
+        (EngineKind.VLLM, "vllm/lora_load_bad", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/err_bad_temperature", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/err_embeddings", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/err_max_tokens_too_large", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/err_missing_messages", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/err_too_long_stream", Outcome.CLIENT_FAULT),
+        (EngineKind.SGLANG, "sglang/get_load", Outcome.CLIENT_FAULT),
+        (EngineKind.LLAMACPP, "llamacpp/err_missing_messages", Outcome.CLIENT_FAULT),
+        (EngineKind.LLAMACPP, "llamacpp/rerank_not_enabled", Outcome.CLIENT_FAULT),
+        (EngineKind.TRITON, "triton/v2_models_nope", Outcome.CLIENT_FAULT),
+        (EngineKind.TRITON, "triton/v2_models_echo_ready_after_unload", Outcome.CLIENT_FAULT),
         (EngineKind.TRITON, "triton/generate_bad_json", Outcome.CLIENT_FAULT),
         (EngineKind.TRITON, "triton/generate_unknown_model", Outcome.CLIENT_FAULT),
         (EngineKind.TRITON, "triton/v2_models_nope_ready", Outcome.CLIENT_FAULT),
@@ -127,3 +148,25 @@ def test_no_probe_generates_a_token_or_is_missing() -> None:
     sglang = ADAPTERS[EngineKind.SGLANG]
     assert sglang.health_probe.path == "/v1/models"
     assert {a.health_probe.method for a in ADAPTERS.values()} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "body", "outcome"),
+    [  # written after the engines' protocols, not recorded
+        (EngineKind.TGI, 429, b'{"error":"Model is overloaded","error_type":"overloaded"}',
+         Outcome.BUSY),
+        (EngineKind.TGI, 422, b'{"error":"`inputs` is empty","error_type":"validation"}',
+         Outcome.CLIENT_FAULT),
+        (EngineKind.TGI, 424, b'{"error":"Request failed","error_type":"generation"}',
+         Outcome.BROKEN),
+        (EngineKind.TGI, 500, b'{"error":"x","error_type":"incomplete_generation"}',
+         Outcome.BROKEN),
+        (EngineKind.OLLAMA, 503, b'{"error":{"message":"server busy, please try again."}}',
+         Outcome.BUSY),
+        (EngineKind.OLLAMA, 404, b'{"error":"model \'x\' not found"}', Outcome.CLIENT_FAULT),
+        (EngineKind.OLLAMA, 499, b"", Outcome.CANCELLED),
+        (EngineKind.TRITON, 503, b'{"error":"Exceeds maximum queue size"}', Outcome.BUSY),
+    ],
+)  # fmt: skip
+def test_results_of_doubles(kind: EngineKind, status: int, body: bytes, outcome: Outcome) -> None:
+    assert classify(kind, status, body) is outcome

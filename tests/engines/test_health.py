@@ -5,7 +5,8 @@ from tests.engines.recorded import recorded
 
 from proa.domain.fleet import EngineKind
 from proa.engines.adapters import ADAPTERS
-from proa.engines.base import Health, Reply, key_refused
+from proa.engines.base import Health, key_refused
+from proa.engines.sources import Reply
 
 
 @pytest.mark.parametrize(

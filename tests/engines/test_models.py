@@ -5,8 +5,8 @@ from tests.engines.recorded import fields, recorded
 
 from proa.domain.fleet import EngineKind, ModelView
 from proa.engines.adapters import ADAPTERS
-from proa.engines.base import Reply
 from proa.engines.models import bare_model, openai_models, same_models
+from proa.engines.sources import Reply
 
 
 def listed(kind: EngineKind, name: str) -> tuple[ModelView, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from proa.control.knowledge import Knowledge
 from proa.control.load_track import age_limit_s
 from proa.control.watch import EngineWatch
+from proa.domain.fleet import EngineView
 from proa.domain.load import EngineLoad, EngineLoadView, LoadView
 
 PublishLoads = Callable[[LoadView], None]
@@ -66,14 +67,21 @@ class LoadBoard:
             name=spec.name,
             load=load,
             foreign=watch.loads.foreign_at(now_s, limit_s) or 0,
-            max_concurrent=max_concurrent(spec.max_concurrent_requests, load, plateau),
+            max_concurrent=max_concurrent(
+                spec.max_concurrent_requests, _stated(engine, load), plateau
+            ),
             timing=self._knowledge.timing(spec, engine),
         )
 
 
-def max_concurrent(configured: int, load: EngineLoad | None, plateau: int | None) -> int | None:
+def _stated(engine: EngineView, load: EngineLoad | None) -> int | None:
+    """How many requests the engine says that it takes: now, or at its start."""
+    now = load.max_running if load is not None else None
+    return engine.max_running if now is None else now
+
+
+def max_concurrent(configured: int, stated: int | None, plateau: int | None) -> int | None:
     """The cap on requests at one time: as configured, else the lower of stated and observed."""
     if configured:
         return configured
-    stated = load.max_running if load is not None else None
     return min((cap for cap in (stated, plateau) if cap is not None), default=None)

@@ -9,7 +9,8 @@ import httpx
 import msgspec
 
 from proa.domain.fleet import EngineSpec
-from proa.engines.base import Health, Probe, Reply
+from proa.engines.base import Health
+from proa.engines.sources import Probe, Reply
 
 PROBE_TIMEOUT_S = 1.0
 MAX_REPLY_BYTES = 8_388_608

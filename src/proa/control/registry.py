@@ -16,6 +16,8 @@ from proa.engines.base import Health
 from proa.telemetry.logs import Log
 
 _MODELS_IN_LOG = 20
+_WORTH_TELLING = ((None, False), (True, False), (False, True))
+"""Changes of whether an engine tells its load, from and to; that it does needs no word."""
 
 
 class Audience(Protocol):
@@ -128,7 +130,7 @@ class Registry:
             await watch.close()
 
     async def _poll(self, watch: EngineWatch) -> None:
-        before = watch.view
+        before, told_load = watch.view, watch.tells_load
         try:
             await watch.poll(lambda: self._knowledge.traffic(watch.spec.name))
         except Exception as fault:  # ours: it must not end the watch over the engine
@@ -139,10 +141,22 @@ class Registry:
         if self._watches.get(before.name) is watch and watch.view is not before:
             self._tell(before, watch.view)
             self._publish_if_changed()
+        if (told_load, watch.tells_load) in _WORTH_TELLING:
+            self._tell_load(watch)
         self._board.answered()
 
+    def _tell_load(self, watch: EngineWatch) -> None:
+        """Log that an engine's load is known now, or not any more; not at every poll."""
+        known = bool(watch.tells_load)
+        self._log.event(
+            "info" if known else "warning",
+            "engine tells its load" if known else "engine's load is not known",
+            engine=watch.spec.name,
+            detail=None if known else watch.load_note,
+        )
+
     def _new_watch(self, spec: EngineSpec) -> EngineWatch:
-        return EngineWatch(spec, self._connect(spec), self._clock)
+        return EngineWatch(spec, self._connect, self._clock)
 
     def _end(self, name: str) -> None:
         task = self._tasks.pop(name, None)
@@ -176,4 +190,8 @@ class Registry:
 
 
 def _is_same_engine(old: EngineSpec, new: EngineSpec) -> bool:
-    return (old.url, old.kind, old.api_key) == (new.url, new.kind, new.api_key)
+    return _address(old) == _address(new)
+
+
+def _address(spec: EngineSpec) -> tuple[object, ...]:
+    return (spec.url, spec.kind, spec.api_key, spec.metrics_url)

@@ -3,25 +3,41 @@
 from collections.abc import Callable
 
 from proa.control.health import HealthTrack
-from proa.control.load_track import LoadTrack
-from proa.control.probing import EngineProbe, Silence
+from proa.control.load_track import POLLS_KEPT, LoadTrack
+from proa.control.probing import Connect, Silence
+from proa.control.self_report import SelfReport
 from proa.control.traffic import EngineTraffic
-from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, ModelView
+from proa.domain.fleet import (
+    AdapterView,
+    EngineKind,
+    EngineSpec,
+    EngineState,
+    EngineView,
+    ModelView,
+)
 from proa.engines.adapters import ADAPTERS, DETECTION, detect
-from proa.engines.base import Health, Reply, key_refused
-from proa.engines.models import bare_model, same_models
+from proa.engines.base import Health, key_refused
+from proa.engines.models import bare_model, same_models, with_contexts
+from proa.engines.sources import Reply
 
 MODELS_REFRESH_S = 5.0
 
 
 class EngineWatch:
-    """One engine's state over time; `view` is the newest, and the same object until it changes."""
+    """One engine's state over time; `view` is the newest, and the same object until it changes.
 
-    def __init__(self, spec: EngineSpec, probe: EngineProbe, clock: Callable[[], float]) -> None:
+    `tells_load` is None until it has turned out whether the engine tells what it has to do.
+    """
+
+    def __init__(self, spec: EngineSpec, connect: Connect, clock: Callable[[], float]) -> None:
         self.spec = spec
         self.is_draining = False
         self.loads = LoadTrack()
-        self._probe = probe
+        self.tells_load: bool | None = None
+        self._load_misses = 0
+        self._is_sleeping = False
+        self._probe = connect(spec)
+        self._report = SelfReport(spec, self._probe, connect, clock)
         self._clock = clock
         self._track = HealthTrack()
         self._kind = spec.kind  # AUTO until found out
@@ -36,6 +52,8 @@ class EngineWatch:
         """Ask the engine once and bring `view` up to date."""
         silence = await self._identify() if self._kind is EngineKind.AUTO else None
         health, detail = (silence.health, silence.detail) if silence else await self._examine()
+        if health is Health.UP:
+            await self._ask_more(traffic)
         self.observe(health, detail, traffic())
 
     def observe(self, health: Health, detail: str, traffic: EngineTraffic) -> None:
@@ -45,7 +63,14 @@ class EngineWatch:
         if state is EngineState.UNREACHABLE:  # another program may come back under its address
             self._kind = self.spec.kind
             self._models_at_s = float("-inf")
+        if state in (EngineState.UNREACHABLE, EngineState.LOADING):
+            self._forget()
         self.refresh_view()
+
+    @property
+    def load_note(self) -> str:
+        """Why the load is not known, for a person."""
+        return self._report.note
 
     def refresh_view(self) -> None:
         """Rebuild `view` after the specification or the draining changed."""
@@ -56,6 +81,7 @@ class EngineWatch:
     async def close(self) -> None:
         """Close the connections to the engine."""
         await self._probe.close()
+        await self._report.close()
 
     async def _identify(self) -> Silence | None:
         for probe in DETECTION:
@@ -86,6 +112,34 @@ class EngineWatch:
                 self._take_models(models_reply)
         return health, ""
 
+    async def _ask_more(self, traffic: Callable[[], EngineTraffic]) -> None:
+        """What an engine tells of itself once it is up."""
+        adapter = ADAPTERS[self._kind]
+        await self._report.ask_facts(adapter)
+        own = traffic().in_flight
+        load = await self._report.ask_load(adapter, self._models or ())
+        if load is not None:
+            self.loads.observe(load, max(own, traffic().in_flight))
+            self._load_misses, self.tells_load = 0, True
+            if load.is_sleeping is not None:
+                self._is_sleeping = load.is_sleeping and not adapter.wakes_on_request
+            return
+        self._load_misses += 1
+        if self._load_misses >= POLLS_KEPT and adapter.load_groups:
+            self.tells_load = False
+
+    def _forget(self) -> None:
+        self.loads.forget()
+        self._report.forget()
+        self._is_sleeping = False
+        self._load_misses, self.tells_load = 0, None
+
+    def _state(self) -> EngineState:
+        state = self._track.state
+        if self.is_draining:
+            return EngineState.DRAINING
+        return EngineState.SLEEPING if self._is_sleeping and state is EngineState.READY else state
+
     def _take_models(self, reply: Reply) -> None:
         models = ADAPTERS[self._kind].models(reply)
         if models is None:
@@ -98,15 +152,19 @@ class EngineWatch:
             self._models = models
 
     def _build_view(self) -> EngineView:
-        models = self._served_models()
+        models, facts = self._served_models(), self._report.facts
         return EngineView(
             name=self.spec.name,
             kind=self._last_kind,
-            state=EngineState.DRAINING if self.is_draining else self._track.state,
-            models=models or (),
+            state=self._state(),
+            models=with_contexts(models or (), facts),
             models_known=models is not None,
             ready_since_s=self._track.ready_since_s,
             detail=self._detail,
+            version=facts.version,
+            max_running=facts.max_running,
+            adapters=facts.adapters if facts.adapters is not None else _adapters(models),
+            flags=facts.flags,
         )
 
     def _served_models(self) -> tuple[ModelView, ...] | None:
@@ -115,3 +173,9 @@ class EngineWatch:
             return self._models
         cards = {model.id: model for model in self._models or ()}
         return tuple(cards.get(name) or bare_model(name) for name in self.spec.models)
+
+
+def _adapters(models: tuple[ModelView, ...] | None) -> tuple[AdapterView, ...] | None:
+    """The LoRA adapters in a list of models: those that name a parent."""
+    found = tuple(AdapterView(m.id, m.parent) for m in models or () if m.parent is not None)
+    return found or None

@@ -62,10 +62,23 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelView(msgspec.Struct, frozen=True):
-    """A model that an engine serves; `card` is the engine's own JSON object for it."""
+    """A model that an engine serves; `card` is the engine's own JSON object for it.
+
+    `context_tokens` is the longest prompt and answer together, None when the engine does
+    not say. `parent` names the base model of a LoRA adapter that is served as a model.
+    """
 
     id: str
     card: msgspec.Raw
+    context_tokens: int | None = None
+    parent: str | None = None
+
+
+class AdapterView(msgspec.Struct, frozen=True):
+    """A LoRA adapter that an engine has loaded; `parent` is its base model where told."""
+
+    name: str
+    parent: str | None = None
 
 
 class EngineView(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +86,9 @@ class EngineView(msgspec.Struct, frozen=True, kw_only=True):
 
     `models` is the last list that the engine gave, kept while it is away;
     `models_known` is false until a first list came. `ready_since_s` is on the
-    monotonic clock of this machine, for the slow start.
+    monotonic clock of this machine, for the slow start. `max_running` is how many
+    requests the engine says that it takes at one time; `flags` are settings of its
+    start that it tells. `adapters` is None where the engine does not tell them.
     """
 
     name: str
@@ -83,6 +98,10 @@ class EngineView(msgspec.Struct, frozen=True, kw_only=True):
     models_known: bool = False
     ready_since_s: float = 0.0
     detail: str = ""
+    version: str = ""
+    max_running: int | None = None
+    adapters: tuple[AdapterView, ...] | None = None
+    flags: dict[str, str | int | float | bool] = {}
 
 
 class FleetView(msgspec.Struct, frozen=True):

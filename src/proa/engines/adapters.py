@@ -2,18 +2,20 @@
 
 from proa.domain.fleet import EngineKind
 from proa.domain.outcome import Outcome
-from proa.engines.base import MODELS_PROBE, EngineAdapter, Probe, Reply
+from proa.engines.base import MODELS_PROBE, EngineAdapter
 from proa.engines.llamacpp import LlamaCppAdapter, is_loading
 from proa.engines.models import ollama_models, owners
 from proa.engines.ollama import TAGS_PROBE, OllamaAdapter
+from proa.engines.openai import OpenAiAdapter
 from proa.engines.sglang import SglangAdapter
+from proa.engines.sources import Probe, Reply
 from proa.engines.tgi import TgiAdapter
 from proa.engines.triton import TritonAdapter
 from proa.engines.vllm import VllmAdapter
 
 ADAPTERS: dict[EngineKind, EngineAdapter] = {
     EngineKind.AUTO: EngineAdapter(),
-    EngineKind.OPENAI: EngineAdapter(),
+    EngineKind.OPENAI: OpenAiAdapter(),
     EngineKind.VLLM: VllmAdapter(),
     EngineKind.SGLANG: SglangAdapter(),
     EngineKind.TGI: TgiAdapter(),

@@ -6,26 +6,17 @@ object serves all engines of its kind.
 
 from enum import Enum, auto
 
-import msgspec
-
 from proa.domain.fleet import EngineKind, ModelView
 from proa.domain.outcome import Outcome
 from proa.engines.models import openai_models
-
-
-class Probe(msgspec.Struct, frozen=True):
-    """One request to an engine; it must cost the engine nothing and wake nothing."""
-
-    path: str
-    method: str = "GET"
-    body: bytes = b""
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """What an engine answered to a probe."""
-
-    status: int
-    body: bytes
+from proa.engines.sources import (
+    CancelHabit,
+    FactSource,
+    LoadSource,
+    Probe,
+    Reply,
+    TokenCount,
+)
 
 
 class Health(Enum):
@@ -50,11 +41,22 @@ class EngineAdapter:
     """The dialect of an OpenAI-compatible server, and the base of all others.
 
     `health_probe` equal to `models_probe` means that one request answers both.
+
+    Each of `load_groups` is asked at every poll: of a group the first source that the
+    engine has; what several tell is put together. `wakes_on_request` is false for an
+    engine that sleeps until somebody wakes it. `load_hint` says how the engine is brought
+    to tell its load. `token_count` and `cancel_habit` are facts about the kind.
     """
 
     kind = EngineKind.OPENAI
     health_probe = MODELS_PROBE
     models_probe = MODELS_PROBE
+    load_groups: tuple[tuple[LoadSource, ...], ...] = ()
+    fact_sources: tuple[FactSource, ...] = ()
+    token_count: TokenCount | None = None
+    cancel_habit = CancelHabit()
+    wakes_on_request = True
+    load_hint = ""
 
     def health(self, reply: Reply) -> Health:
         """A 401, 403, 404 or 405 is up: the clients may hold the key, and not all list models."""
@@ -63,6 +65,11 @@ class EngineAdapter:
     def models(self, reply: Reply) -> tuple[ModelView, ...] | None:
         """The models in a reply to `models_probe`; None when the reply holds no list."""
         return openai_models(reply.body) if reply.status == 200 else None
+
+    def groups_for(self, models: tuple[ModelView, ...]) -> tuple[tuple[LoadSource, ...], ...]:
+        """The `load_groups` that may be asked while the engine has these models."""
+        del models
+        return self.load_groups
 
     def outcome(self, status: int, body: bytes) -> Outcome:
         """The class of a response that the engine gave, whole body included."""

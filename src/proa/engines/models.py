@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from proa.domain.fleet import ModelView
+from proa.engines.fields import object_at, positive_count
+from proa.engines.sources import EngineFacts
 
 _VOLATILE = ("created", "permission", "modified_at", "expires_at")
 """Fields that vLLM, SGLang and llama.cpp fill anew at every call."""
@@ -19,8 +21,20 @@ class _OllamaList(msgspec.Struct):
 
 
 class _OpenAiCard(msgspec.Struct):
+    """`max_model_len` is of vLLM and SGLang, `meta` of llama.cpp, `parent` of adapters."""
+
     id: str
     aliases: list[str] | None = None
+    max_model_len: object = None
+    context_length: object = None
+    meta: msgspec.Raw = msgspec.Raw(b"")
+    parent: object = None
+
+    @property
+    def context_tokens(self) -> int | None:
+        stated = (self.max_model_len, self.context_length)
+        plain = (n for n in stated if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+        return next(plain, None) or positive_count(object_at(bytes(self.meta)).get("n_ctx"))
 
 
 class _OllamaCard(msgspec.Struct):
@@ -48,6 +62,18 @@ _triton_entry = msgspec.json.Decoder(_TritonEntry)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+def with_contexts(models: tuple[ModelView, ...], facts: EngineFacts) -> tuple[ModelView, ...]:
+    """The models with what else is known of their context: an adapter's is its base's."""
+    known = {model.id: model.context_tokens for model in models if model.context_tokens}
+    known = facts.contexts | known
+
+    def context(model: ModelView) -> int | None:
+        of_base = known.get(model.parent) if model.parent is not None else None
+        return known.get(model.id) or of_base or facts.context_tokens
+
+    return tuple(msgspec.structs.replace(m, context_tokens=context(m)) for m in models)
 
 
 def openai_models(body: bytes) -> tuple[ModelView, ...] | None:
@@ -111,10 +137,11 @@ def _stable(card: msgspec.Raw) -> dict[str, bytes]:
 
 def _openai_views(raw: msgspec.Raw) -> Iterator[ModelView]:
     card = _openai_card.decode(raw)
-    yield ModelView(card.id, _owned(raw))
+    parent = card.parent if isinstance(card.parent, str) else None
+    yield ModelView(card.id, _owned(raw), card.context_tokens, parent)
     for alias in card.aliases or ():
         if alias != card.id:
-            yield ModelView(alias, _renamed(raw, alias))
+            yield ModelView(alias, _renamed(raw, alias), card.context_tokens, parent)
 
 
 def _ollama_views(raw: msgspec.Raw) -> Iterator[ModelView]:
