@@ -18,7 +18,7 @@ from proa.emulator.openai_dialect import Json, OpenAiDialect
 from proa.emulator.openai_request import Invalid, Prepared
 from proa.emulator.prompt import count_tokens
 from proa.emulator.sequence import Sequence
-from proa.emulator.sglang_loads import loads, metrics_text
+from proa.emulator.sglang_loads import loads, metrics_text, sections
 
 GAUGE_AGE_S = 1.0
 
@@ -147,11 +147,13 @@ class SglangDialect(OpenAiDialect):
             "metadata": {"weight_version": "default"},
         }
 
-    def _loads(self, _: Request) -> Reply:
+    def _loads(self, request: Request) -> Reply:
         now_s = self._clock()
         stamp = datetime.fromtimestamp(now_s, UTC).isoformat()
         told = {"timestamp": stamp, "version": self.version, "accelerator": None}
         of_rank = loads(self.engine.scheduler, now_s)
+        if "include=core" not in request.query.split("&"):
+            of_rank |= sections(self.engine.scheduler)
         return json_reply(told | {"num_accelerators": 1, "loads": [of_rank]})
 
     def _model_info(self, _: Request) -> Reply:

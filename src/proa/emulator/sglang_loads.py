@@ -13,12 +13,11 @@ def loads(scheduler: Scheduler, now_s: float) -> dict[str, object]:
     """What one data-parallel rank says of itself."""
     used = scheduler.kv.used_blocks * scheduler.kv.block_tokens
     capacity = scheduler.kv.blocks * scheduler.kv.block_tokens
-    waiting = len(scheduler.waiting)
     return {
         "timestamp": now_s,
         "dp_rank": 0,
         "num_running_reqs": len(scheduler.running),
-        "num_waiting_reqs": waiting,
+        "num_waiting_reqs": len(scheduler.waiting),
         "num_waiting_uncached_tokens": sum(s.tokens for s in scheduler.waiting),
         "num_used_tokens": used,
         "num_total_tokens": used + sum(s.tokens for s in scheduler.waiting),
@@ -28,7 +27,14 @@ def loads(scheduler: Scheduler, now_s: float) -> dict[str, object]:
         "gen_throughput": scheduler.stats.step_tokens_per_s if scheduler.running else 0.0,
         "cache_hit_rate": _hit_rate(scheduler),
         "utilization": len(scheduler.running) / scheduler.profile.max_running,
-        "memory": {"token_capacity": capacity},
+    }
+
+
+def sections(scheduler: Scheduler) -> dict[str, object]:
+    """What `include=core` leaves out."""
+    waiting = len(scheduler.waiting)
+    return {
+        "memory": {"token_capacity": scheduler.kv.blocks * scheduler.kv.block_tokens},
         "queues": {"waiting": waiting, "grammar": 0, "paused": 0, "retracted": 0},
     }
 

@@ -50,8 +50,7 @@ def metrics_text(scheduler: Scheduler, now_s: float) -> bytes:
     page.histogram("vllm:inter_token_latency_seconds", stats.inter_token_s)
     page.histogram("vllm:e2e_request_latency_seconds", stats.end_to_end_s)
     page.histogram("vllm:request_queue_time_seconds", stats.queue_s)
-    page.gauge("vllm:cache_config_info", 1, **_cache_config(scheduler))
-    return page.text() + _without_engine_label(scheduler, now_s)
+    return page.text() + _other_labels(scheduler, now_s)
 
 
 def _cache_config(scheduler: Scheduler) -> dict[str, str]:
@@ -59,16 +58,18 @@ def _cache_config(scheduler: Scheduler) -> dict[str, str]:
     return {
         "block_size": str(profile.block_tokens),
         "num_gpu_blocks": str(profile.kv_blocks),
+        "engine": "0",
         "cache_dtype": "auto",
         "enable_prefix_caching": str(profile.prefix_cache),
         "kv_cache_size_tokens": str(profile.kv_blocks * profile.block_tokens),
     }
 
 
-def _without_engine_label(scheduler: Scheduler, now_s: float) -> bytes:
-    """Series that carry no `engine`, as in the recorded page."""
+def _other_labels(scheduler: Scheduler, now_s: float) -> bytes:
+    """Series that lack `engine` or `model_name`, as in the recorded page."""
     profile = scheduler.profile
     page = Exposition()
+    page.gauge("vllm:cache_config_info", 1, **_cache_config(scheduler))
     page.counter(
         "vllm:admission_rejections_total",
         scheduler.stats.rejected,
