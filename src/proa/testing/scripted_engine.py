@@ -35,6 +35,7 @@ CONTROL_PATHS = (
     "/health",
     "/info",
     "/metrics",
+    "/prometheus/metrics",
     "/props",
     "/server_info",
     "/slots",
