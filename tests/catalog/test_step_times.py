@@ -9,7 +9,9 @@ from proa.domain.timing import TimingSource
 
 
 def test_every_row_has_a_source_and_a_proper_id() -> None:
-    assert all(row.source for row in (*GPUS.values(), *MODELS.values(), *STEP_TIMES))
+    sources = [gpu.source for gpu in GPUS.values()]
+    sources += [model.source for model in MODELS.values()]
+    assert all([*sources, *(row.source for row in STEP_TIMES)])
     for gpu in GPUS.values():
         assert gpu.id.endswith(f"-{gpu.memory_bytes // 10**9}gb")
     assert {row.gpu for row in STEP_TIMES} <= GPUS.keys()
