@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.config.addresses import engine_url, listen_address, network, origin
+from proa.config.addresses import engine_url, listen_address, metrics_url, network, origin
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,21 @@ def test_networks(value: str) -> None:
     assert network(value).startswith(value)
 
 
+@pytest.mark.parametrize("value", ["", "http://h:8002/metrics", "https://h/m?format=text"])
+def test_places_of_metrics(value: str) -> None:
+    assert metrics_url(value) == value
+
+
+@pytest.mark.parametrize(
+    "value", ["h:8002", "ftp://h/m", "http://", "http://h:8002/m#x", "unix:/m"]
+)
+def test_other_places_of_metrics_are_refused(value: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        metrics_url(value)
+
+
 @given(st.text(max_size=30))
 def test_any_text_is_accepted_or_a_value_error(value: str) -> None:
-    for check in (listen_address, engine_url, origin, network):
+    for check in (listen_address, engine_url, metrics_url, origin, network):
         with suppress(ValueError):
             check(value)

@@ -285,11 +285,28 @@ def test_a_table_of_a_later_version_is_refused_not_ignored(tmp_path: Path, table
     assert told == f":4: {table} {problem}: remove it; it would have no effect"
 
 
+def test_what_is_said_of_an_engine_reaches_both_planes(tmp_path: Path) -> None:
+    file = tmp_path / "proa.toml"
+    keys = "gpu = 'h100-80gb'\nmetrics_url = 'http://h:8002/metrics'\nmax_concurrent_requests = 7\n"
+    file.write_text(MINIMAL + keys, encoding="utf-8")
+    config = load(file, environ={})
+    (engine,) = config.control.engines
+    assert config.gateway.engines == (engine,)
+    told = (engine.gpu, engine.metrics_url, engine.max_concurrent_requests)
+    assert told == ("h100-80gb", "http://h:8002/metrics", 7)
+
+
 @pytest.mark.parametrize(
-    "key", ["gpu = 'h100-80gb'", "metrics_url = ''", "max_concurrent_requests = 0"]
+    ("key", "accepted"),
+    [
+        ("gpu = 'H100'", 'a GPU as family and memory, such as "rtx-pro-6000-96gb"'),
+        ("metrics_url = 'h:8002'", "http://HOST:PORT/metrics"),
+        ("metrics_url = 'http://u:p@h:8002/metrics'", "without user and password"),
+        ("max_concurrent_requests = -1", "accepted is a number from 0"),
+    ],
 )
-def test_a_key_of_a_later_version_is_refused_not_ignored(tmp_path: Path, key: str) -> None:
-    assert "is not supported by this version of proa" in only_fault(tmp_path, MINIMAL + key)
+def test_what_cannot_be_said_of_an_engine(tmp_path: Path, key: str, accepted: str) -> None:
+    assert accepted in only_fault(tmp_path, MINIMAL + key)
 
 
 def test_no_engine_is_a_fault(tmp_path: Path) -> None:

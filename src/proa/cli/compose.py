@@ -205,4 +205,6 @@ class Program:
             fleet=self._registry.fleet,
             process=process,
             version=proa.__version__,
+            loads=self._registry.loads,
+            now_s=time.monotonic(),
         )

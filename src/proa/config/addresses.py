@@ -52,6 +52,20 @@ def engine_url(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
+def metrics_url(value: str) -> str:
+    """Where an engine's metrics are, or nothing for its own address."""
+    if not value:
+        return value
+    forms = 'http://HOST:PORT/metrics or https://HOST:PORT/metrics, or "" for the engine\'s own'
+    parts = _split(value)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.fragment:
+        raise ValueError(forms)
+    if "@" in parts.netloc:
+        raise ValueError(f"{forms}, without user and password")
+    _check_authority(parts.netloc)
+    return value
+
+
 def is_public(listen: str) -> bool:
     """Whether others than this machine's own programs may reach an address.
 

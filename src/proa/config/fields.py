@@ -15,6 +15,7 @@ from proa.routing.spec import PolicyName
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # token, RFC 9110 section 5.6.2
+_GPU = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9]+gb")
 _HASH = re.compile(r"sha256:[0-9a-fA-F]{64}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_TEXT = 256
@@ -25,6 +26,13 @@ def name(value: str) -> str:
     """A name that goes into headers, metrics and logs as it is."""
     if not _NAME.fullmatch(value):
         raise ValueError("1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit")
+    return value
+
+
+def gpu_id(value: str) -> str:
+    """A GPU's id, family and memory, or nothing."""
+    if value and not _GPU.fullmatch(value):
+        raise ValueError('a GPU as family and memory, such as "rtx-pro-6000-96gb"')
     return value
 
 
@@ -91,6 +99,7 @@ def file_path(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(name)]
+GpuId = Annotated[str, AfterValidator(gpu_id)]
 ModelName = Annotated[str, AfterValidator(model_name)]
 PathPrefix = Annotated[str, AfterValidator(path_prefix)]
 Path = Annotated[str, AfterValidator(path)]
@@ -101,6 +110,7 @@ VariableName = Annotated[str, AfterValidator(variable_name)]
 FilePath = Annotated[str, AfterValidator(file_path)]
 Listen = Annotated[str, AfterValidator(addresses.listen_address)]
 EngineUrl = Annotated[str, AfterValidator(addresses.engine_url)]
+MetricsUrl = Annotated[str, AfterValidator(addresses.metrics_url)]
 Origin = Annotated[str, AfterValidator(addresses.origin)]
 Network = Annotated[str, AfterValidator(addresses.network)]
 

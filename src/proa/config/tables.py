@@ -33,10 +33,13 @@ class ControlTable(Table):
 class EngineTable(Table):
     name: f.Name
     url: f.EngineUrl
+    metrics_url: f.MetricsUrl | None = None
     kind: f.Kind | None = None
     models: list[f.ModelName] | None = None
     server: f.Name | None = None
     weight: f.Weight | None = None
+    gpu: f.GpuId | None = None
+    max_concurrent_requests: f.CountOrOff | None = None
     api_key_env: f.VariableName | None = None
 
 

@@ -2,6 +2,7 @@
 
 from proa.domain.fleet import EngineState, EngineView
 from proa.domain.outcome import Outcome
+from proa.telemetry.load_metrics import counts_requests
 from proa.telemetry.process import GatewayView, WorkerView
 from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
 
@@ -69,9 +70,38 @@ def _engine(view: GatewayView, engine: EngineView) -> Json:
         "state": engine.state.value,
         "detail": engine.detail or None,
         "models": [model.id for model in engine.models] if engine.models_known else None,
+        "version": engine.version or None,
+        "context_tokens": {model.id: model.context_tokens for model in engine.models},
+        "adapters": engine.adapters
+        and [{"name": adapter.name, "parent": adapter.parent} for adapter in engine.adapters],
+        "flags": engine.flags,
+        **_load(view, engine.name),
     }
     slot = view.engine_slots.get(engine.name)
     return known if slot is None else known | _counters(view, slot)
+
+
+def _load(view: GatewayView, name: str) -> Json:
+    """What the engine says that it has to do; null is "it does not say", and never zero."""
+    engine = next((engine for engine in view.loads.engines if engine.name == name), None)
+    load = engine and engine.load
+    return {
+        "load": load
+        and {
+            "age_s": round(max(0.0, view.now_s - load.at_s), 3),
+            "running": load.running,
+            "waiting": load.waiting,
+            "kv_use": load.kv_use,
+            "kv_tokens": load.kv_tokens,
+            "prefix_hit_rate": load.prefix_hit_rate,
+            "preemptions_total": load.preemptions_total,
+            "adapters_running": load.adapters_running,
+            "adapters_max": load.adapters_max,
+            "sleeping": load.is_sleeping,
+        },
+        "foreign": engine.foreign if engine and counts_requests(engine) else None,
+        "max_concurrent": engine and engine.max_concurrent,
+    }
 
 
 def _counters(view: GatewayView, slot: int) -> Json:

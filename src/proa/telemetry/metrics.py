@@ -19,6 +19,7 @@ from proa.domain.fleet import EngineState
 from proa.domain.outcome import Outcome
 from proa.routing.admission.denial import Denial
 from proa.routing.admission.priority import PRIORITIES
+from proa.telemetry.load_metrics import load_metrics
 from proa.telemetry.process import GatewayView
 from proa.telemetry.rows import (
     DURATION_BOUNDS_US,
@@ -78,6 +79,7 @@ class _Page(Collector):
         yield from _engine_counters(self._view)
         yield from _histograms(self._view)
         yield from _fleet_metrics(self._view)
+        yield from load_metrics(self._view)
         yield from _key_metrics(self._view)
         yield from _queue_metrics(self._view.rows)
         yield from _gateway_metrics(self._view)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from proa.domain.fleet import FleetView
+from proa.domain.load import LoadView
 from proa.telemetry.rows import SharedRows
 
 
@@ -54,7 +55,8 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
 class GatewayView(msgspec.Struct, frozen=True, kw_only=True):
     """All that metrics, readiness and status are made of.
 
-    Slots are places in the shared rows, by the names of engines and API keys.
+    Slots are places in the shared rows, by the names of engines and API keys. `now_s` is
+    on the monotonic clock that loads have their times of.
     """
 
     rows: SharedRows
@@ -63,3 +65,5 @@ class GatewayView(msgspec.Struct, frozen=True, kw_only=True):
     fleet: FleetView
     process: ProcessView
     version: str
+    loads: LoadView = LoadView(0, ())
+    now_s: float = 0.0
