@@ -131,7 +131,9 @@ class LlamaCppAdapter(EngineAdapter):
         FactSource(Probe("/lora-adapters"), read_lora_adapters, every_s=math.inf, wakes=True),
     )
     token_count = TokenCount("/tokenize", "content", count_of_tokens, {"add_special": True})
-    cancel_habit = CancelHabit(stream_s=0.05, whole_s=0.05)
+    # A whole answer's client is looked after when nothing has gone out for a second, to anybody:
+    # other streams and polls of /metrics and /slots put that off, until the answer is finished.
+    cancel_habit = CancelHabit(stream_s=0.05)
     load_hint = "start it with --metrics"
 
     def groups_for(self, models: tuple[ModelView, ...]) -> tuple[tuple[LoadSource, ...], ...]:
