@@ -296,11 +296,15 @@ KINDS = fleet(
     ("path", "rewrite", "names"),
     [
         ("/v2/models/m/generate", None, {"triton"}),
-        ("/v2/models/m/generate", CHAT, {"vllm", "ollama"}),
+        ("/v2/models/m/generate", CHAT, {"vllm", "ollama", "triton"}),
         ("/api/chat", None, {"ollama"}),
         ("/api/faq", None, {"vllm", "ollama"}),
         ("/anything", "/api/generate", {"ollama"}),
-        (CHAT, None, {"vllm", "ollama"}),
+        (CHAT, None, {"vllm", "ollama", "triton"}),
+        ("/v1/completions", None, {"vllm", "ollama", "triton"}),
+        ("/v1/messages", None, {"vllm", "ollama", "triton"}),
+        ("/v1/messages/count_tokens", None, {"vllm", "ollama", "triton"}),
+        ("/v1/embeddings", None, {"vllm", "ollama"}),
     ],
 )
 def test_paths_go_to_engines_that_speak_them(
@@ -311,6 +315,15 @@ def test_paths_go_to_engines_that_speak_them(
     )
     everybody = {"in_flight": (0, 0, 0), "shares": (1.0, 1.0, 1.0)}
     assert chosen(built, request(path, model="m"), **everybody) == names  # type: ignore[arg-type]
+
+
+def test_triton_gets_translated_requests_for_models_that_it_lists() -> None:
+    unlisted = fleet(engine("vllm", "m"), engine("triton", kind=EngineKind.TRITON, known=False))
+    everybody = {"in_flight": (0, 0, 0), "shares": (1.0, 1.0, 1.0)}
+    both = {"in_flight": (0, 0), "shares": (1.0, 1.0)}
+    assert chosen(router(view=unlisted), request(model="m"), **both) == {"vllm"}  # type: ignore[arg-type]
+    named_none = chosen(router(view=KINDS), request(model=None), **everybody)  # type: ignore[arg-type]
+    assert named_none == {"vllm", "ollama"}
 
 
 def test_kinds_only_narrow_where_a_better_one_exists() -> None:

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from proa.domain.dialect import PLAIN, ChatTemplate, TritonFields
+
 
 class EngineKind(StrEnum):
     """The program behind an engine's address; `AUTO` asks the engine itself."""
@@ -56,6 +58,9 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     metrics_url: str = ""
     gpu: str = ""
     max_concurrent_requests: int = 0
+    lacks: tuple[str, ...] | None = None
+    chat_template: ChatTemplate = PLAIN
+    triton: TritonFields = TritonFields()
 
     def __repr__(self) -> str:
         return f"EngineSpec(name={self.name!r}, url={self.url!r}, kind={self.kind.value!r})"

@@ -120,6 +120,12 @@ class Attempt:
         self.exchange.moved = True
         self._mode(self, parser)
 
+    def new_relay(self, *, ndjson: bool) -> EventRelay:
+        """What a stream goes through on its way to the client."""
+        exchange = self.exchange
+        started = exchange.head.method == b"HEAD"
+        return EventRelay(exchange.surface, ndjson=ndjson, started=started)
+
     def takes_chunk(self, data: bytes) -> bool:
         """Hand on a read that is one chunk of plain events; False if somebody must look at it."""
         relay, answer = self.relay, self.exchange.begun
@@ -232,9 +238,7 @@ def _head(attempt: Attempt, parser: ResponseParser) -> None:
         mode = _weigh  # a heartbeat went out: anything but events has become an error event
     elif status < 300 and content_type.startswith((b"text/event-stream", b"application/x-ndjson")):
         ndjson = content_type.startswith(b"a")
-        attempt.relay = EventRelay(
-            exchange.surface, ndjson=ndjson, started=exchange.head.method == b"HEAD"
-        )
+        attempt.relay = attempt.new_relay(ndjson=ndjson)
         attempt.usage = attempt.relay.usage
         mode = _events
     else:

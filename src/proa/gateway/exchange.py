@@ -26,6 +26,7 @@ from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
 from proa.gateway.settings import LimitsSettings
+from proa.gateway.translated import begin
 from proa.routing.decision import Refusal, RouteMatch
 from proa.telemetry.rows import Engine, Header, observe_ttft
 from proa.wire.request_head import RequestHead
@@ -218,8 +219,29 @@ class Exchange:
             return
         self._tried += (choice.index,)
         self._decision = self._dispatcher.decision_lines(choice)
-        self.attempt = Attempt(self, self._dispatcher.links[choice.index])
+        link = self._dispatcher.links[choice.index]
+        if link.dialect is not None and begin(self, link, self._decision):
+            return
+        self.attempt = Attempt(self, link)
         self.attempt.start()
+
+    @property
+    def upstream_model(self) -> str | None:
+        """The model that engines are asked for."""
+        return self._match.model if self._match else None
+
+    def decide(self, lines: bytes) -> None:
+        """The header lines that tell of the choice."""
+        self._decision = lines
+
+    def untranslatable(self, message: str) -> None:
+        """The chosen engine has no word for what is asked: another one may have."""
+        match = self._match
+        assert match is not None
+        if len(self._tried) < len(match.pool):
+            self._dispatch()
+        else:
+            self.refuse(400, message, "not_translated")
 
     def _refused(self, refusal: Refusal) -> None:
         self.plane.counts[Header.REFUSED_NO_ENGINE] += 1
@@ -346,6 +368,11 @@ class Exchange:
                 derived.clear()
             start = derived[key] = self._engine_start(parser)
         return start
+
+    def answer_translated(self, parser: ResponseParser, body: bytes) -> None:
+        """An engine's whole answer in the client's terms."""
+        self.answer.whole(parser.status, self._start(parser.status, parser.lines, _JSON), body)
+        self.finish(_OK, parser.status)
 
     def _engine_start(self, parser: ResponseParser | AnswerMemo) -> bytes:
         fields, lines = parser.fields, parser.lines

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from proa.domain.fleet import EngineSpec
+from proa.domain.fleet import EngineKind, EngineSpec
 from proa.domain.outcome import Outcome
+from proa.engines.dialect import dialect_of
 from proa.gateway.peers import watch_peer
 from proa.routing.breaker import Breaker
 from proa.routing.spec import BreakerSpec
@@ -28,6 +29,7 @@ class EngineLink:
     `request_lines` are the header lines that every request to this engine carries.
     `troubled` is false while its breaker has nothing to remember. `moved_at` is the
     coarse time of its last byte. `changed` is called when its share may have changed.
+    `dialect` is None where no request needs a translation.
     `is_unreachable` is what the control plane says of the engine.
     `counts` are its counters until the next `tally.flush`.
     """
@@ -58,6 +60,7 @@ class EngineLink:
         if breaker != self._breaker_spec:
             self.breaker, self._breaker_spec, self.troubled = Breaker(breaker), breaker, False
         self.spec = spec
+        self.dialect = dialect_of(spec, self.kind)
         self.name = spec.name
         parts = urlsplit(spec.url)
         self._unix_path = spec.url[len("unix:") :] if parts.scheme == "unix" else None
@@ -69,6 +72,11 @@ class EngineLink:
         self.sends_key = bool(spec.api_key)
         key = f"authorization: Bearer {spec.api_key}\r\n" if spec.api_key else ""
         self.request_lines = f"host: {authority}\r\naccept-encoding: identity\r\n{key}".encode()
+
+    def seen_as(self, kind: EngineKind) -> None:
+        """The control plane knows what the engine is."""
+        if kind is not self.kind:
+            self.kind, self.dialect = kind, dialect_of(self.spec, kind)
 
     async def connect(self, factory: Callable[[], asyncio.Protocol]) -> asyncio.Protocol:
         """A new connection.

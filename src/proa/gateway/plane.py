@@ -67,6 +67,7 @@ class DataPlane:
         self.counts = self._tally.counts
         self.rng = rng
         self.clock = clock
+        self.wall_clock: Callable[[], float] = time.time
         self.now = clock()
         self.oldest_idle_s = 0.0
         self.draining = False
@@ -139,7 +140,7 @@ class DataPlane:
         self.tokens.know(self.fleet)
         links = [self._links[engine.name] for engine in engines]
         for engine, link in zip(engines, links, strict=True):
-            link.kind = engine.kind
+            link.seen_as(engine.kind)
             link.is_unreachable = engine.state is EngineState.UNREACHABLE
         self.dispatcher = Dispatcher(
             self.settings.routing, self.fleet, links, self.other_rows, self._memory, self.rng

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import RoutingSpec
@@ -72,7 +73,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is None when the
     gateway is open, and a tuple, even an empty one, when a key is demanded.
     `retry_budget` is the share of traffic that may be retries.
-    `heartbeat_s` 0 sends no comment while an engine is silent.
+    `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are those
+    of models, by name; they go before an engine's own.
     """
 
     listen: str = "127.0.0.1:8080"
@@ -88,3 +90,4 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_budget: float = 0.1
     admission: AdmissionSettings = AdmissionSettings()
     heartbeat_s: float = 0.0
+    chat_templates: dict[str, ChatTemplate] = {}

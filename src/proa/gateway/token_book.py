@@ -35,6 +35,12 @@ class TokenBook:
         asked.features = text_features(message_text(*values))
         return self._of(asked.model).estimate(asked.features)
 
+    def text_tokens(self, model: str | None, text: str) -> int:
+        """Tokens of a text by itself, without those that a request and its messages add."""
+        features = text_features(text.encode())
+        alone = (*features[:-3], 0.0, 0.0, features[-1])
+        return self._of(model).estimate(alone)
+
     def learn(self, asked: Asked, prompt_tokens: int) -> None:
         """The engine counted `prompt_tokens`; every 16th answer is enough after the first 256."""
         if asked.features is None:

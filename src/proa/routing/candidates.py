@@ -16,7 +16,14 @@ class PathFamily(IntEnum):
     OTHER = 0
     TRITON = 1
     OLLAMA = 2
+    TEXT = 3
 
+
+TEXT_PATHS = frozenset(
+    f"/v1/{name}"
+    for name in ("chat/completions", "completions", "messages", "messages/count_tokens")
+)
+"""What is translated for engines that have an API of their own only."""
 
 _KIND_OF = {PathFamily.TRITON: EngineKind.TRITON, PathFamily.OLLAMA: EngineKind.OLLAMA}
 
@@ -25,6 +32,8 @@ def path_family(path: str) -> PathFamily:
     """The family of a path as it goes upstream."""
     if path.startswith("/v2/"):
         return PathFamily.TRITON
+    if path in TEXT_PATHS:
+        return PathFamily.TEXT
     return PathFamily.OLLAMA if path in OLLAMA_PATHS else PathFamily.OTHER
 
 
@@ -52,14 +61,20 @@ class Catalogue:
             self.qualities.get(name, float("-inf")) >= min_quality for name in used
         )
 
-    def fitting(self, indexes: list[int], family: PathFamily) -> list[int]:
-        """Those that speak the path's protocol, or all if none is known to.
+    def fitting(self, indexes: list[int], family: PathFamily, model: str | None) -> list[int]:
+        """Those that speak the path's protocol or are translated for, or all if none is known to.
 
         Engines that are away count too: a Triton request waits for Triton's return
-        rather than going to an engine that would answer 404.
+        rather than going to an engine that would answer 404. Triton gets translated
+        requests for models that it lists.
         """
-        if family is PathFamily.OTHER:
-            chosen = [i for i in indexes if self.engines[i].kind is not EngineKind.TRITON]
+        if family in (PathFamily.OTHER, PathFamily.TEXT):
+            translated = family is PathFamily.TEXT
+            chosen = [
+                i for i in indexes
+                if self.engines[i].kind is not EngineKind.TRITON
+                or (translated and model in self.listed[i])
+            ]  # fmt: skip
         else:
             chosen = [i for i in indexes if self.engines[i].kind is _KIND_OF[family]]
         return chosen or indexes

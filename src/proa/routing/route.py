@@ -45,7 +45,7 @@ class Route:
         good = serving
         if spec.min_quality is not None:
             good = [i for i in serving if catalogue.reaches(i, model, spec.min_quality)]
-        fitting = catalogue.fitting(good, family)
+        fitting = catalogue.fitting(good, family, model)
         pool = tuple(i for i in fitting if catalogue.engines[i].state.takes_traffic)
         if not pool:
             return self._refusal(model, bool(serving), bool(good))
