@@ -282,7 +282,7 @@ def test_the_decision_is_told_in_ascii() -> None:
     assert isinstance(choice, Choice)
     assert choice.engine == "보조"
     assert choice.engine_header == "%EB%B3%B4%EC%A1%B0"
-    assert choice.reason == "route=%EC%A7%88%EB%AC%B8%201 policy=least_load via=overflow"
+    assert choice.reason == "route=%EC%A7%88%EB%AC%B8%201 policy=expected_finish via=overflow"
 
 
 KINDS = fleet(

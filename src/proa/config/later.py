@@ -22,4 +22,4 @@ LATER_KEYS = frozenset(
     }
 )
 
-LATER_POLICIES = ("expected_finish", "prefix_affinity", "session")
+LATER_POLICIES = ("prefix_affinity", "session")

@@ -32,9 +32,18 @@ class TimingSource(StrEnum):
 
 
 class EngineTiming(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine's speed; `prefill_tokens_per_s` is None while nothing tells it."""
+    """An engine's speed; `prefill_tokens_per_s` is None while nothing tells it.
+
+    `output_tokens` is the mean of its answers, `bytes_per_token` that of request bodies
+    per token of their prompts, None when unknown. `samples` counts what it was learned
+    from, the last of it `age_s` ago; `prior` is what was said of the engine before.
+    """
 
     step: StepTime
     prefill_tokens_per_s: float | None = None
+    output_tokens: float | None = None
+    bytes_per_token: float | None = None
     source: TimingSource = TimingSource.ASSUMED
     samples: int = 0
+    age_s: float = 0.0
+    prior: StepTime | None = None

@@ -3,6 +3,14 @@
 from collections.abc import Sequence
 
 from proa.domain.load import EngineLoadView, LoadView
+from proa.routing.speeds import (
+    DEFAULT_OUTPUT_TOKENS,
+    NOBODY_KNOWS,
+    UNSEEN_S,
+    Speed,
+    mean_output,
+    speeds_of,
+)
 
 NOTHING_KNOWN = EngineLoadView(name="")
 
@@ -11,17 +19,34 @@ class Loads:
     """Parallel lists by engine index; the owner keeps them fresh, policies only read.
 
     `in_flight` are own requests over all workers, `foreign` those of other clients;
+    `waiting_bytes` are the bodies of own requests whose answer has not begun.
     `shares` is the part of its traffic that an engine may get, 0 for an open breaker.
-    `views` is what the control plane last said. `now_s` is coarse and monotonic.
+    `views` is what the control plane last said; from it come `speeds`, the mean
+    `output_tokens` of a request, and `unseen`, engines whose speed was not seen lately.
+    `now_s` is coarse and monotonic.
     """
 
-    __slots__ = ("foreign", "in_flight", "now_s", "shares", "views")
+    __slots__ = (
+        "foreign",
+        "in_flight",
+        "now_s",
+        "output_tokens",
+        "shares",
+        "speeds",
+        "unseen",
+        "views",
+        "waiting_bytes",
+    )
 
     def __init__(self, engines: int) -> None:
         self.in_flight: Sequence[int] = [0] * engines
         self.foreign: Sequence[int] = [0] * engines
+        self.waiting_bytes: Sequence[int] = [0] * engines
         self.shares: list[float] = [1.0] * engines
         self.views: Sequence[EngineLoadView] = [NOTHING_KNOWN] * engines
+        self.speeds: Sequence[Speed] = [NOBODY_KNOWS] * engines
+        self.unseen: frozenset[int] = frozenset()
+        self.output_tokens = DEFAULT_OUTPUT_TOKENS
         self.now_s = 0.0
 
     def apply(self, view: LoadView, names: Sequence[str]) -> None:
@@ -29,3 +54,10 @@ class Loads:
         by_name = {engine.name: engine for engine in view.engines}
         self.views = [by_name.get(name, NOTHING_KNOWN) for name in names]
         self.foreign = [engine.foreign for engine in self.views]
+        self.speeds = speeds_of(self.views)
+        self.output_tokens = mean_output(self.views)
+        self.unseen = frozenset(
+            index
+            for index, engine in enumerate(self.views)
+            if engine.timing is not None and engine.timing.age_s >= UNSEEN_S
+        )

@@ -8,6 +8,7 @@ from proa.routing.admission.priority import Priority
 
 
 class PolicyName(StrEnum):
+    EXPECTED_FINISH = "expected_finish"
     LEAST_LOAD = "least_load"
     WEIGHTED = "weighted"
     ROUND_ROBIN = "round_robin"
@@ -87,6 +88,6 @@ class RoutingSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     routes: tuple[RouteSpec, ...] = ()
     models: tuple[ModelSpec, ...] = ()
-    policy: PolicyName = PolicyName.LEAST_LOAD
+    policy: PolicyName = PolicyName.EXPECTED_FINISH
     weights: dict[str, float] = {}
     breaker: BreakerSpec = BreakerSpec()

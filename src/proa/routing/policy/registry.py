@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from proa.routing.policy.base import Policy, PolicyMemory
+from proa.routing.policy.expected_finish import ExpectedFinish
 from proa.routing.policy.least_load import LeastLoad
 from proa.routing.policy.power_of_two import PowerOfTwo
 from proa.routing.policy.round_robin import RoundRobin
@@ -10,7 +11,8 @@ from proa.routing.policy.weighted import Weighted
 from proa.routing.spec import PolicyName, RoutingSpec
 
 POLICIES: dict[PolicyName, type[Policy]] = {
-    policy.name: policy for policy in (LeastLoad, Weighted, RoundRobin, PowerOfTwo)
+    policy.name: policy
+    for policy in (ExpectedFinish, LeastLoad, Weighted, RoundRobin, PowerOfTwo)
 }
 
 

@@ -1,0 +1,101 @@
+"""Timings of engines as policies read them: plain numbers, with what is typical for the unknown."""
+
+from collections.abc import Sequence
+from math import exp, inf, log
+from typing import NamedTuple
+
+from proa.domain.load import EngineLoadView
+from proa.domain.timing import EngineTiming, StepTime
+
+ASSUMED = StepTime(base_s=0.010, per_sequence_s=0.0005)
+"""An engine of which nothing is known; the ratio of the two is typical of GPUs."""
+DEFAULT_OUTPUT_TOKENS = 256.0
+DEFAULT_BYTES_PER_TOKEN = 4.0
+HALF_LIFE_S = 60.0
+UNSEEN_S = 30.0
+_HARDLY_AGED = 0.98
+
+
+class Speed(NamedTuple):
+    """step = base_s + per_sequence_s x sequences, for at most `capacity` sequences at once.
+
+    The time of the KV tokens that are held now is in `base_s`. `prompt_s_per_byte` is
+    0 where nothing tells it.
+    """
+
+    base_s: float
+    per_sequence_s: float
+    prompt_s_per_byte: float
+    capacity: float
+
+
+NOBODY_KNOWS = Speed(ASSUMED.base_s, ASSUMED.per_sequence_s, 0.0, inf)
+
+
+def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
+    """One for each engine; where nothing is known of one, the geometric mean of the others.
+
+    What was learned decays to what was said of the engine before, or else to that mean:
+    half of it, on a scale of ratios, for each 60 s without traffic.
+    """
+    known = [view.timing for view in views if view.timing is not None]
+    typical = StepTime(
+        base_s=_typical([timing.step.base_s for timing in known], ASSUMED.base_s),
+        per_sequence_s=_typical(
+            [timing.step.per_sequence_s for timing in known], ASSUMED.per_sequence_s
+        ),
+    )
+    prompts = [pace for pace in map(_prompt_s_per_byte, known) if pace is not None]
+    typical_prompt = _typical(prompts, 0.0)
+    return [_speed(view, typical, typical_prompt) for view in views]
+
+
+def mean_output(views: Sequence[EngineLoadView]) -> float:
+    """Mean tokens of an answer over all engines, by how much each was seen."""
+    known = [
+        (timing.output_tokens, timing.samples)
+        for timing in (view.timing for view in views)
+        if timing is not None and timing.output_tokens
+    ]
+    samples = sum(count for _, count in known)
+    if not samples:
+        return DEFAULT_OUTPUT_TOKENS
+    return sum(tokens * count for tokens, count in known) / samples
+
+
+def _speed(view: EngineLoadView, typical: StepTime, typical_prompt: float) -> Speed:
+    timing = view.timing
+    step = typical if timing is None else _decayed(timing, timing.prior or typical)
+    kv_tokens = 0.0
+    if view.load is not None and view.load.kv_use is not None and view.load.kv_tokens:
+        kv_tokens = view.load.kv_use * view.load.kv_tokens
+    prompt = None if timing is None else _prompt_s_per_byte(timing)
+    return Speed(
+        step.base_s + step.per_kv_token_s * kv_tokens,
+        step.per_sequence_s,
+        typical_prompt if prompt is None else prompt,
+        float(view.max_concurrent or inf),
+    )
+
+
+def _decayed(timing: EngineTiming, prior: StepTime) -> StepTime:
+    kept, step = 0.5 ** (timing.age_s / HALF_LIFE_S), timing.step
+    if kept > _HARDLY_AGED:
+        return step
+    return StepTime(
+        base_s=step.base_s**kept * prior.base_s ** (1.0 - kept),
+        per_sequence_s=step.per_sequence_s**kept * prior.per_sequence_s ** (1.0 - kept),
+        per_kv_token_s=step.per_kv_token_s,
+    )
+
+
+def _prompt_s_per_byte(timing: EngineTiming) -> float | None:
+    if not timing.prefill_tokens_per_s:
+        return None
+    return 1.0 / (timing.prefill_tokens_per_s * (timing.bytes_per_token or DEFAULT_BYTES_PER_TOKEN))
+
+
+def _typical(values: Sequence[float], default: float) -> float:
+    """Geometric mean of those above zero."""
+    logs = [log(value) for value in values if value > 0.0]
+    return exp(sum(logs) / len(logs)) if logs else default

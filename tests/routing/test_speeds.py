@@ -1,0 +1,102 @@
+"""What policies read of timings, and what stands in for what is not known."""
+
+from math import inf, sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proa.domain.load import EngineLoad, EngineLoadView
+from proa.domain.timing import EngineTiming, StepTime
+from proa.routing.speeds import (
+    ASSUMED,
+    DEFAULT_OUTPUT_TOKENS,
+    HALF_LIFE_S,
+    NOBODY_KNOWS,
+    mean_output,
+    speeds_of,
+)
+
+FAST = StepTime(base_s=0.006, per_sequence_s=0.0003)
+SLOW = StepTime(base_s=0.024, per_sequence_s=0.0012)
+
+
+def view(timing: EngineTiming | None = None, **more: object) -> EngineLoadView:
+    return EngineLoadView(name="e", timing=timing, **more)  # type: ignore[arg-type]
+
+
+def test_with_nothing_known_all_are_alike() -> None:
+    assert speeds_of([view(), view()]) == [NOBODY_KNOWS, NOBODY_KNOWS]
+
+
+def test_the_unknown_is_typical_of_the_known() -> None:
+    fast, slow, unknown = speeds_of(
+        [view(EngineTiming(step=FAST)), view(EngineTiming(step=SLOW)), view()]
+    )
+    assert unknown.base_s == pytest.approx(sqrt(FAST.base_s * SLOW.base_s))
+    assert fast.base_s < unknown.base_s < slow.base_s
+
+
+def test_what_was_learned_decays_to_what_was_said_before() -> None:
+    timing = EngineTiming(step=SLOW, prior=FAST, age_s=HALF_LIFE_S)
+    (speed,) = speeds_of([view(timing)])
+    assert speed.base_s == pytest.approx(sqrt(FAST.base_s * SLOW.base_s))
+
+
+def test_without_a_word_before_it_decays_to_the_others() -> None:
+    aged = EngineTiming(step=SLOW, age_s=100 * HALF_LIFE_S)
+    fast, slow = speeds_of([view(EngineTiming(step=FAST)), view(aged)])
+    assert slow.base_s == pytest.approx(sqrt(FAST.base_s * SLOW.base_s))
+    assert fast.base_s == FAST.base_s
+
+
+def test_kv_tokens_that_are_held_now_are_in_the_base() -> None:
+    step = StepTime(base_s=0.006, per_sequence_s=0.0003, per_kv_token_s=5e-8)
+    load = EngineLoad(at_s=0.0, kv_use=0.5, kv_tokens=100_000)
+    (speed,) = speeds_of([view(EngineTiming(step=step), load=load)])
+    assert speed.base_s == pytest.approx(0.006 + 0.0025)
+
+
+def test_capacity_is_the_cap_or_none() -> None:
+    capped, free = speeds_of([view(max_concurrent=4), view()])
+    assert (capped.capacity, free.capacity) == (4.0, inf)
+
+
+def test_prompts_by_bytes() -> None:
+    told = EngineTiming(step=FAST, prefill_tokens_per_s=1000.0, bytes_per_token=5.0)
+    known, unknown = speeds_of([view(told), view(EngineTiming(step=FAST))])
+    assert known.prompt_s_per_byte == pytest.approx(1 / 5000)
+    assert unknown.prompt_s_per_byte == pytest.approx(1 / 5000)
+
+
+def test_mean_output_weighs_by_samples() -> None:
+    assert mean_output([view()]) == DEFAULT_OUTPUT_TOKENS
+    one = EngineTiming(step=FAST, output_tokens=100.0, samples=30)
+    other = EngineTiming(step=FAST, output_tokens=200.0, samples=10)
+    assert mean_output([view(one), view(other)]) == pytest.approx(125.0)
+
+
+timings = st.builds(
+    EngineTiming,
+    step=st.builds(
+        StepTime,
+        base_s=st.floats(0.0, 10.0),
+        per_sequence_s=st.floats(0.0, 1.0),
+        per_kv_token_s=st.floats(0.0, 1e-4),
+    ),
+    prefill_tokens_per_s=st.none() | st.floats(1.0, 1e6),
+    bytes_per_token=st.none() | st.floats(0.5, 20.0),
+    age_s=st.floats(0.0, 1e6),
+)
+
+
+@given(st.lists(st.none() | timings, min_size=1, max_size=6))
+def test_numbers_stay_numbers(known: list[EngineTiming | None]) -> None:
+    for speed in speeds_of([view(timing) for timing in known]):
+        assert 0.0 <= speed.base_s < inf
+        assert 0.0 <= speed.per_sequence_s < inf
+        assert 0.0 <= speed.prompt_s_per_byte < inf
+
+
+def test_assumed_is_between_extremes() -> None:
+    assert ASSUMED.base_s > ASSUMED.per_sequence_s
