@@ -9,6 +9,7 @@ from random import Random
 from proa.domain.fleet import FleetView
 from proa.domain.request import RouteRequest
 from proa.gateway.link import EngineLink
+from proa.gateway.turns import Turns
 from proa.routing.breaker import slow_start_share
 from proa.routing.decision import Choice, Refusal, RouteMatch
 from proa.routing.loads import Loads
@@ -32,6 +33,7 @@ class Dispatcher:
         self._slow_start_s = spec.breaker.slow_start_s
         self._cells = [link.in_flight_cell for link in links]
         self.loads = Loads(len(links))
+        self.turns: Turns | None = None
 
     def choose(
         self, match: RouteMatch, request: RouteRequest, tried: tuple[int, ...]
@@ -42,7 +44,20 @@ class Dispatcher:
             for index, cell in enumerate(self._cells):
                 in_flight[index] += row[cell]
         self.loads.in_flight = in_flight
+        turns = self.turns
+        if turns is not None and turns.is_limited:
+            barred = turns.barred(self, match, tried)
+            if barred is None:
+                return Refusal(429, "queue_full", "No engine has room", None, match.waiting)
+            tried = barred
         return self.router.choose(match, request, self.loads, excluded=tried, rng=self._rng)
+
+    def in_flight(self) -> list[int]:
+        """Requests of all workers that each engine has at this moment."""
+        return [
+            link.in_flight + sum([row[link.in_flight_cell] for row in self._other_rows])
+            for link in self.links
+        ]
 
     def refresh_shares(self, now_s: float) -> None:
         """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""

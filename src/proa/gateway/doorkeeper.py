@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from proa.gateway.cors import Cors
 from proa.gateway.keys import KeyEntry, KeyRing
 from proa.gateway.local_answers import HEALTH, is_local
+from proa.gateway.wishes import asked_priority, asked_wait_s
+from proa.routing.admission.priority import Priority
+from proa.wire.refusal import ProtocolRefusal
 from proa.wire.request_head import RequestHead
 
 
@@ -13,6 +16,7 @@ class Verdict:
     """`status` 0 lets the request in, with its `key` where keys are asked for.
 
     204 answers a preflight. `local` tells that the gateway may have the answer itself.
+    `priority` and `max_wait_s` are what the head asks for, should the request have to wait.
     """
 
     status: int = 0
@@ -20,6 +24,8 @@ class Verdict:
     headers: bytes = b""
     key: KeyEntry | None = None
     local: bool = False
+    priority: Priority | None = None
+    max_wait_s: float | None = None
 
 
 class Doorkeeper:
@@ -46,7 +52,12 @@ class Doorkeeper:
             return Verdict(
                 508, "the request has already passed this gateway: an engine's url leads back to it"
             )
-        return Verdict(key=key, local=is_local(head))
+        try:
+            priority, max_wait_s = asked_priority(fields), asked_wait_s(fields)
+        except ProtocolRefusal as refusal:
+            return Verdict(refusal.status, str(refusal))
+        local = is_local(head)
+        return Verdict(key=key, local=local, priority=priority, max_wait_s=max_wait_s)
 
     def _options(self, fields: dict[bytes, bytes]) -> Verdict:
         if b"access-control-request-method" in fields and self._cors.allows(fields.get(b"origin")):

@@ -20,13 +20,16 @@ from proa.gateway.answers import engine_error_body, error_body, error_event
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_answer import ClientAnswer, answer_start
+from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Verdict
 from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
-from proa.gateway.settings import LimitsSettings
+from proa.gateway.settings import KeySpec, LimitsSettings
+from proa.gateway.tickets import with_wait
 from proa.gateway.translated import begin
+from proa.routing.admission.ticket import Ticket
 from proa.routing.decision import Refusal, RouteMatch
 from proa.telemetry.rows import Engine, Header, observe_ttft
 from proa.wire.request_head import RequestHead
@@ -42,6 +45,7 @@ _DERIVED_MAX = 16
 _JSON = b"application/json"
 _PROMPT_BYTES_PER_S = 1000.0
 _FOREVER = float("inf")
+_DIGITS_MAX = 9
 _OK = Outcome.OK  # in 3.11 the member of an enumeration costs 0.2 µs to look up
 _REQUESTS, _OPEN = Header.REQUESTS, Header.OPEN_EXCHANGES
 
@@ -57,8 +61,8 @@ class Exchange:
     __slots__ = (
         "_decision", "_dispatcher", "_is_local", "_key", "_match", "_next_beat_s", "_request",
         "_retries", "_tried", "_whole_bytes", "asked", "attempt", "begun", "body", "body_source",
-        "committed", "connection", "head", "is_over", "moved", "plane", "request_id", "settings",
-        "started_s", "surface", "ttft_s",
+        "committed", "connection", "head", "is_over", "moved", "plane", "queued_s", "request_id",
+        "settings", "started_s", "surface", "ticket", "ttft_s",
     )  # fmt: skip
 
     def __init__(self, connection: "ClientConnection", head: RequestHead) -> None:
@@ -87,6 +91,8 @@ class Exchange:
         self._match: RouteMatch | None = None
         self._request: RouteRequest | None = None
         self._decision = b""
+        self.ticket: Ticket[Exchange] | None = None
+        self.queued_s = 0.0
         self._retries = 0
         self._tried: tuple[int, ...] = ()
 
@@ -157,10 +163,6 @@ class Exchange:
             self._refused(match)
             return
         self._match = match
-        if (match.rewrites_model or match.rewrite_path is not None) and not self._rewrite(
-            match, asked
-        ):
-            return
         self._dispatch()
 
     def _new_match(self, asked: Asked) -> RouteMatch | Refusal:
@@ -217,8 +219,13 @@ class Exchange:
         if isinstance(choice, Refusal):
             self._refused(choice)
             return
+        rewrites = match.rewrites_model or match.rewrite_path is not None
+        if rewrites and not self._decision and not self._rewrite(match, asked):
+            return
         self._tried += (choice.index,)
         self._decision = self._dispatcher.decision_lines(choice)
+        if self.queued_s:
+            self._decision = with_wait(self._decision, self.queued_s)
         link = self._dispatcher.links[choice.index]
         if link.dialect is not None and begin(self, link, self._decision):
             return
@@ -244,10 +251,42 @@ class Exchange:
             self.refuse(400, message, "not_translated")
 
     def _refused(self, refusal: Refusal) -> None:
+        if refusal.waiting is not None:
+            self.attempt = None
+            if self.plane.room.takes(self, refusal):
+                return
         self.plane.counts[Header.REFUSED_NO_ENGINE] += 1
         self.refuse(
             refusal.status, refusal.message, refusal.code, retry_after_s=refusal.retry_after_s
         )
+
+    # waiting
+
+    def resume(self) -> None:
+        """There may be a place: go on where the queue was entered."""
+        self._dispatch()
+
+    def rematch(self) -> None:
+        """Look for engines again, by the routes of now, unless an engine has had the request."""
+        if self._decision or self.asked is None:
+            return
+        self._dispatcher = self.plane.dispatcher
+        match = self._new_match(self.asked)
+        self._match = match if isinstance(match, RouteMatch) else None
+        if isinstance(match, Refusal) and match.waiting is None:
+            self._refused(match)
+
+    def _pauses(self, outcome: Outcome, retry_after: bytes | None) -> bool:
+        """Whether the engine's own Retry-After is waited for, once, as no other may take over."""
+        match = self._match
+        if outcome is not Outcome.BUSY or self._retries or match is None:
+            return False
+        if retry_after is None or not retry_after.isdigit() or len(retry_after) > _DIGITS_MAX:
+            return False
+        if not self.plane.room.pauses(self, match, int(retry_after)):
+            return False
+        self._retries, self._tried, self.attempt = 1, (), None
+        return True
 
     def upstream_head(self, link: EngineLink) -> bytes:
         """The head for an engine: the client's lines, less those that end here, and ours."""
@@ -312,7 +351,7 @@ class Exchange:
             self.asked is None
             or not self.asked.stream
             or self.surface.api is Api.OLLAMA
-            or self.attempt is None
+            or (self.attempt is None and self.ticket is None)
         ):
             return
         if self.committed and not self.answer.is_events:
@@ -425,10 +464,12 @@ class Exchange:
         if self._may_retry(attempt, outcome, status):
             self._dispatch()
             return
+        retry_after = parser.fields.get(b"retry-after") if parser is not None else None
+        if self._pauses(outcome, retry_after):
+            return
         if self._retries and outcome is Outcome.BROKEN:
             status = 502  # two engines broke on this body
         lines = list(parser.lines) if parser is not None else []
-        retry_after = parser.fields.get(b"retry-after") if parser is not None else None
         if retry_after or status in (429, 503):
             lines.append(b"retry-after: " + (retry_after or b"1") + b"\r\n")
         body = engine_error_body(self.surface.api, status, body)
@@ -479,6 +520,12 @@ class Exchange:
         retry_after_s: int | None = None, outcome: Outcome = Outcome.CLIENT_FAULT,
     ) -> None:  # fmt: skip
         """Answer with an error of our own in the API's form."""
+        if self.committed:  # by a heartbeat, while it waited
+            event = error_event(self.surface.api, status, message, ndjson=False)
+            self.answer.body(event, last=False)
+            self.answer.cut()
+            self.finish(outcome, self.answer.status)
+            return
         lines = [headers] if headers else []
         if retry_after_s is None and status in (429, 503):
             retry_after_s = 1
@@ -508,6 +555,8 @@ class Exchange:
             return
         self.is_over = True
         plane, attempt = self.plane, self.attempt
+        if self.ticket is not None:
+            plane.room.leave(self.ticket)
         plane.open_exchanges -= 1
         plane.row[_OPEN] = plane.open_exchanges
         if self._key is not None:
@@ -557,6 +606,24 @@ class Exchange:
     @property
     def route(self) -> str:
         return self._match.route if self._match else ""
+
+    @property
+    def match(self) -> RouteMatch | None:
+        """The route and its engines; None while none of them is ready."""
+        return self._match
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Where the indexes of engines mean something."""
+        return self._dispatcher
+
+    @property
+    def tried(self) -> tuple[int, ...]:
+        return self._tried
+
+    @property
+    def key_spec(self) -> KeySpec | None:
+        return self._key.spec if self._key else None
 
     @property
     def key_name(self) -> str:

@@ -31,3 +31,5 @@ class Lease:
         link.counts[_OUTCOME + outcome] += 1
         if link.troubled or outcome is not _OK:
             link.record(outcome, now_s, trial=self._trial)
+        if link.freed is not None:
+            link.freed(link)

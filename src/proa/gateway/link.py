@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from proa.gateway.upstream import UpstreamConnection
 
 _IDLE_MAX = 512
+NO_CAP = 2**62
 _CLEAR = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
 
 
@@ -32,6 +33,8 @@ class EngineLink:
     `dialect` is None where no request needs a translation.
     `is_unreachable` is what the control plane says of the engine.
     `counts` are its counters until the next `tally.flush`.
+    `cap` is how many requests all workers may give it at one time; `freed`, where there is
+    a cap, is called when one of them has ended.
     """
 
     def __init__(self, spec: EngineSpec, row: memoryview, slot: int, breaker: BreakerSpec) -> None:
@@ -51,6 +54,8 @@ class EngineLink:
         self.kind = spec.kind
         self.moved_at = 0.0
         self.changed: Callable[[], None] = lambda: None
+        self.cap = NO_CAP
+        self.freed: Callable[[EngineLink], None] | None = None
         self.configure(spec, breaker)
 
     def configure(self, spec: EngineSpec, breaker: BreakerSpec) -> None:

@@ -20,12 +20,14 @@ from proa.gateway.answers import error_body
 from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Doorkeeper
+from proa.gateway.heads import Heads
 from proa.gateway.keys import KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
 from proa.gateway.request_record import refused_record, request_record
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.token_book import TokenBook
+from proa.gateway.waiting_room import WaitingRoom
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.retry_budget import RetryBudget
 from proa.telemetry.logs import Log
@@ -85,6 +87,7 @@ class DataPlane:
         self._id_prefix = os.urandom(6).hex().encode()
         self._id_count = 0
         self._swept_at = self.now
+        self.room = WaitingRoom(self, Heads(rows, row_index, self.other_rows))
         self.row[Header.PID] = os.getpid()
 
     # generations
@@ -103,6 +106,7 @@ class DataPlane:
         ]
         if before is None or before.retry_budget != settings.retry_budget:
             self.retry_budget = RetryBudget(settings.retry_budget)
+        self.room.configure(settings.admission)
         self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)
         self.other_rows[:] = self.rows.others(self._row_index)
@@ -145,14 +149,17 @@ class DataPlane:
         self.dispatcher = Dispatcher(
             self.settings.routing, self.fleet, links, self.other_rows, self._memory, self.rng
         )
-        self.apply_loads(self._loads)
+        self.dispatcher.turns = self.room.turns
         self._shares_changed()
+        self.room.rematch()
+        self.apply_loads(self._loads)
         self.row[Header.FLEET_SEQUENCE] = view.sequence
 
     def apply_loads(self, view: LoadView) -> None:
         """Choose by a new view of the engines' loads from now on."""
         self._loads = view
         self.dispatcher.loads.apply(view, [link.name for link in self.dispatcher.links])
+        self.room.turns.places_changed()
 
     def _shares_changed(self) -> None:
         self.dispatcher.refresh_shares(self.clock())
@@ -259,6 +266,7 @@ class DataPlane:
         if self._loads.expires_s is not None and now >= self._loads.expires_s:
             self.apply_loads(self._loads.faded())
         self.dispatcher.refresh_shares(now)
+        self.room.sweep()
         self.retry_budget.deposit(self.counts[Header.REQUESTS])
         self.flush_counters()
         self.other_rows[:] = self.rows.others(self._row_index)

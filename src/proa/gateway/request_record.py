@@ -25,6 +25,7 @@ def request_record(
         model=asked.model if asked else None,
         route=exchange.route or None,
         engine=attempt.link.name if attempt else None,
+        queued_ms=exchange.queued_s * 1e3 if exchange.queued_s else None,
         ttft_ms=None if exchange.ttft_s is None else exchange.ttft_s * 1e3,
         bytes_in=len(exchange.body),
         bytes_out=exchange.sent_bytes,

@@ -36,6 +36,7 @@ class RequestRecord(msgspec.Struct, kw_only=True, gc=False):
     model: str | None = None
     route: str | None = None
     engine: str | None = None
+    queued_ms: float | None = None
     ttft_ms: float | None = None
     bytes_in: int = 0
     bytes_out: int = 0
@@ -74,6 +75,8 @@ class Log:
         """Log a finished request; the record is cut to its bounds in place."""
         record.path = record.path.partition("?")[0][:MAX_PATH_CHARS]
         record.duration_ms = round(record.duration_ms, 1)
+        if record.queued_ms is not None:
+            record.queued_ms = round(record.queued_ms, 1)
         if record.ttft_ms is not None:
             record.ttft_ms = round(record.ttft_ms, 1)
         if record.model is not None and len(record.model) > MAX_MODEL_CHARS:

@@ -1,10 +1,12 @@
 """How fast a queue empties, and what to tell those for whom that is too slow."""
 
+from collections.abc import Collection, Hashable
 from math import ceil, exp, log
 
 HALF_LIFE_S = 10.0
 ENOUGH = 2.0  # starts, weighted, before the rate is believed
 MAX_RETRY_AFTER_S = 120
+NEEDS_KEPT = 256
 _SOME_S = 1e-3
 
 
@@ -49,6 +51,37 @@ class DrainRate:
         """How long one waits with so many ahead, None while not known."""
         rate = self.per_s
         return None if rate is None else ahead / rate
+
+
+class DrainRates:
+    """A rate for each need; those that nobody waits for are forgotten when they are many."""
+
+    def __init__(self) -> None:
+        self._rates: dict[Hashable, DrainRate] = {}
+        self._waited_for: set[Hashable] = set()
+
+    def waiting(self, need: Hashable, now_s: float) -> None:
+        """Somebody waits for it."""
+        if need not in self._waited_for:
+            self._waited_for.add(need)
+            self._rates.setdefault(need, DrainRate()).waiting(now_s)
+
+    def started(self, need: Hashable, now_s: float) -> None:
+        """Somebody who waited for it has started."""
+        self._rates[need].started(now_s)
+
+    def keep(self, needs: Collection[Hashable], now_s: float) -> None:
+        """These are all that somebody waits for now."""
+        for need in self._waited_for.difference(needs):
+            self._waited_for.remove(need)
+            self._rates[need].empty(now_s)
+            if len(self._rates) > NEEDS_KEPT:
+                del self._rates[need]
+
+    def wait_s(self, need: Hashable, ahead: int) -> float | None:
+        """How long one waits for it with so many ahead, None while not known."""
+        rate = self._rates.get(need)
+        return None if rate is None else rate.wait_s(ahead)
 
 
 def retry_after_s(wait_s: float | None, patience_s: float, *, unknown_s: int) -> int:

@@ -58,14 +58,21 @@ class AdmissionQueue(Generic[T]):
         The lowest class first, there the tenant with the most, of that its youngest. In
         the ticket's own class a tenant gives way only to one who has clearly less.
         """
-        for lane in reversed(self._lanes[ticket.rank + 1 :]):
-            if len(lane):
-                return lane.youngest_of_most()
+        lower = self.last_below(ticket.rank)
+        if lower is not None:
+            return lower
         own = self._lanes[ticket.rank]
         if len(own):
             last = own.youngest_of_most()
             if own.waiting_of(last.tenant) > own.waiting_of(ticket.tenant) + 1:
                 return last
+        return None
+
+    def last_below(self, rank: int) -> Ticket[T] | None:
+        """Of the lowest class after that of `rank`, the youngest of the tenant with the most."""
+        for lane in reversed(self._lanes[rank + 1 :]):
+            if len(lane):
+                return lane.youngest_of_most()
         return None
 
     def add(self, ticket: Ticket[T]) -> None:

@@ -12,9 +12,9 @@ class Ticket(msgspec.Struct, Generic[T], kw_only=True, eq=False):
     """Somebody who waits, the `owner`, and all that the order depends on.
 
     `rank` is that of the priority, `tenant` who is to be treated alike with others.
-    Times are on one monotonic clock: `arrived_s`, `deadline_s` (not started by then, it
-    is of no use), `not_before_s` (an engine asked for a pause). Tickets of one `need`
-    can start on the same engines: when one cannot, none can. `cost` is what the start
+    Times are on one monotonic clock: `arrived_s`, `queued_at_s`, `deadline_s` (not started
+    by then, it is of no use), `not_before_s` (an engine asked for a pause). Tickets of one
+    `need` can start on the same engines: when one cannot, none can. `cost` is what the start
     takes from the tenant's share. `number` is the queue's.
     """
 
@@ -24,6 +24,7 @@ class Ticket(msgspec.Struct, Generic[T], kw_only=True, eq=False):
     deadline_s: float
     tenant: str = ""
     need: Hashable = None
+    queued_at_s: float = 0.0
     not_before_s: float = 0.0
     cost: float = 1.0
     number: int = 0

@@ -1,0 +1,88 @@
+"""Who is first in each worker's queue, as the workers tell each other in their rows."""
+
+from collections.abc import Iterator, Sequence
+
+from proa.gateway.bells import Bells
+from proa.routing.admission.order import OrderKey, order_key
+from proa.routing.admission.priority import PRIORITIES
+from proa.routing.admission.ticket import T, Ticket
+from proa.telemetry.rows import ENGINE_CELLS, ENGINES_AT, Header, SharedRows
+
+_CLASS, _SINCE, _ENGINES = Header.HEAD_CLASS, Header.HEAD_SINCE_US, Header.HEAD_ENGINES
+_QUEUED = Header.QUEUED
+_RANKS = range(len(PRIORITIES))
+_BITS = 62
+_US_PER_S = 1e6
+
+Seen = tuple[int, int]
+"""A worker's row and since when its first waits: the same pair is the same request."""
+
+
+def engine_bit(base: int) -> int:
+    """The bit of the engine whose cells begin at `base`; far-apart engines may share one."""
+    return 1 << ((base - ENGINES_AT) // ENGINE_CELLS % _BITS)
+
+
+class Heads:
+    """Writes this worker's head, reads those of the others, rings their bells.
+
+    Reading two cells of another worker is not one moment: a wrong order of two
+    requests is the worst of it.
+    """
+
+    def __init__(self, rows: SharedRows, row_index: int, other_rows: Sequence[memoryview]) -> None:
+        self.bells: Bells | None = None
+        self._rows = rows
+        self._row = rows.rows[row_index]
+        self._row_index = row_index
+        self._other_rows = other_rows
+
+    def publish(self, head: Ticket[T] | None, engines: int, waiting: Sequence[int]) -> None:
+        """`engines` are the bits of all engines that somebody here waits for."""
+        row = self._row
+        row[_CLASS] = 0
+        if head is not None:
+            row[_SINCE] = int(head.arrived_s * _US_PER_S)
+            row[_ENGINES] = engines
+            row[_CLASS] = head.rank + 1
+        for rank in _RANKS:
+            row[_QUEUED + rank] = waiting[rank]
+
+    @property
+    def anybody(self) -> bool:
+        """Whether somebody waits in another worker."""
+        return bool(sum([row[_CLASS] for row in self._other_rows]))
+
+    def best(self, free: int, now_s: float, ageing_s: float) -> tuple[OrderKey, Seen] | None:
+        """The first of the other workers' heads that can use one of the `free` engines."""
+        found = [
+            (order_key(row[_CLASS] - 1, row[_SINCE] / _US_PER_S, now_s, ageing_s), (i, row[_SINCE]))
+            for i, row in self._others()
+            if row[_CLASS] and row[_ENGINES] & free
+        ]
+        return min(found, default=None)
+
+    def waiting_elsewhere(self, *, below: int = -1) -> int:
+        """How many wait in other workers, of the classes after that of rank `below`."""
+        ranks = _RANKS[below + 1 :]
+        return sum(row[_QUEUED + rank] for _, row in self._others() for rank in ranks)
+
+    def best_class_elsewhere(self) -> int:
+        """The highest class that waits in another worker; below all classes for nobody."""
+        classes = [row[_CLASS] - 1 for _, row in self._others() if row[_CLASS]]
+        return min(classes, default=len(PRIORITIES))
+
+    def wake(self, row_index: int) -> None:
+        """Tell a worker that it may have a place."""
+        if self.bells is not None:
+            self.bells.ring(row_index)
+
+    def silence(self) -> None:
+        """Our own bell was heard."""
+        if self.bells is not None:
+            self.bells.silence(self._row_index)
+
+    def _others(self) -> Iterator[tuple[int, memoryview]]:
+        for index, row in enumerate(self._rows.active(), 1):
+            if index != self._row_index:
+                yield index, row
