@@ -103,7 +103,7 @@ async def test_workers_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> Non
                 await end_of(pid)
 
 
-async def test_a_restart_on_a_socket_that_stays_loses_nothing(tmp_path: Path) -> None:
+async def test_g65_a_restart_on_a_socket_that_stays_loses_nothing(tmp_path: Path) -> None:
     """As under systemd with socket activation: the next program takes over the backlog."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

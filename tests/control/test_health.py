@@ -37,7 +37,7 @@ def test_certain_news_count_at_once(health: Health, state: EngineState) -> None:
     assert ready_track().observe(health, EngineTraffic(5, 1), 1.0) is state
 
 
-def test_answers_that_keep_arriving_prove_life() -> None:
+def test_g60_answers_that_keep_arriving_prove_life() -> None:
     track = ready_track()
     for received in range(1, 120):  # a health endpoint that is blocked for a minute
         state = track.observe(Health.MISSED, EngineTraffic(1, received), 1.0)

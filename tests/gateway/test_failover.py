@@ -308,7 +308,7 @@ async def test_retry_after_of_other_answers_is_passed_on() -> None:
                 assert (await gateway.ask(ASK)).header("retry-after") == "7"
 
 
-async def test_no_engine_ready_is_503_and_the_model_stays_known() -> None:
+async def test_g52_no_engine_ready_is_503_and_the_model_stays_known() -> None:
     async with ScriptedEngine() as engine, serving(engine) as gateway:
         gateway.see(states={"main": EngineState.UNREACHABLE})
         answer = await gateway.ask(ASK)

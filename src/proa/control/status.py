@@ -44,6 +44,7 @@ def status_document(view: GatewayView) -> Json:
         "worker_restarts": process.worker_restarts,
         "workers": [_worker(view, worker) for worker in process.workers],
         "fleet_sequence": view.fleet.sequence,
+        "loads_sequence": view.loads.sequence,
         "engines": [_engine(view, engine) for engine in view.fleet.engines],
         "keys": [_key(view, name, slot) for name, slot in view.key_slots.items()],
     }
@@ -58,6 +59,7 @@ def _worker(view: GatewayView, worker: WorkerView) -> Json:
         "generation": worker.generation,
         "refused": worker.refused or None,
         "fleet_sequence": row[Header.FLEET_SEQUENCE],
+        "loads_sequence": row[Header.LOADS_SEQUENCE],
         "connections": row[Header.CONNECTIONS],
         "open_exchanges": row[Header.OPEN_EXCHANGES],
     }

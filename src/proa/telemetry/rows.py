@@ -37,6 +37,7 @@ class Header:
     HEAD_CLASS = 8  # who is first in this worker's queue: 1 + rank, 0 for nobody
     HEAD_SINCE_US = 9  # since when
     HEAD_ENGINES = 10  # a bit for each engine that somebody in the queue can start on
+    LOADS_SEQUENCE = 11
     QUEUED = 12  # + rank: how many wait; four cells
     # counters
     ACCEPTED = 16

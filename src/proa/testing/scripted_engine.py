@@ -29,11 +29,14 @@ from proa.testing.steps import Reply
 Script = Callable[[ReceivedRequest], Reply]
 
 CONTROL_PATHS = (
+    "/api/ps",
     "/api/tags",
     "/api/version",
+    "/get_load",
     "/get_server_info",
     "/health",
     "/info",
+    "/lora-adapters",
     "/metrics",
     "/prometheus/metrics",
     "/props",
