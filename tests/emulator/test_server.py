@@ -166,17 +166,6 @@ async def test_a_wrong_speed_is_refused(body: bytes) -> None:
     assert "accepted is" in answer.json()["detail"]
 
 
-async def test_real_time_does_not_drift() -> None:
-    """100 tokens of 5 ms each take half a second, however late single timers come."""
-    async with emulated(step_base_ms=5.0, step_per_sequence_ms=0.0) as engine:
-        loop = asyncio.get_running_loop()
-        began_s = loop.time()
-        await engine.chat(max_tokens=100)
-        took_s = loop.time() - began_s
-        lag_s = engine.server.engine.lag_max_s
-    assert 0.5 <= took_s <= 0.5 + max(0.1, 2 * lag_s)
-
-
 async def test_many_streams_share_the_steps() -> None:
     async with emulated(max_running=8) as engine:
         answers = await asyncio.gather(*(engine.chat(max_tokens=30, stream=True) for _ in range(8)))

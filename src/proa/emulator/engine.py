@@ -1,7 +1,7 @@
 """The scheduler in real time: steps begin and end on an absolute schedule, so nothing drifts."""
 
-import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from proa.emulator.profile import EngineProfile
 from proa.emulator.scheduler import Scheduler, Step
@@ -11,14 +11,24 @@ LONGEST_LAG_S = 1.0
 """A process that comes later than this (it was stopped) goes on from now; `skipped_s` tells."""
 
 
+class Timers(Protocol):
+    """What is needed of an event loop; asyncio's has it."""
+
+    def time(self) -> float: ...
+
+    def call_soon(self, callback: Callable[[], object], /) -> object: ...
+
+    def call_at(self, when: float, callback: Callable[[], object], /) -> object: ...
+
+
 class RealTimeEngine:
-    """One emulated engine on the running event loop.
+    """One emulated engine on an event loop.
 
     A step that ends late because the machine was busy does not move the following
     ones: they catch up. `lag_max_s` is the largest delay that was seen.
     """
 
-    def __init__(self, profile: EngineProfile, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, profile: EngineProfile, loop: Timers) -> None:
         self.profile = profile
         self.scheduler = Scheduler(profile)
         self.started_s = loop.time()
@@ -27,7 +37,7 @@ class RealTimeEngine:
         self._loop = loop
         self._step: Step | None = None
         self._now_s = 0.0
-        self._timer: asyncio.Handle | None = None
+        self._timer: object | None = None
 
     @property
     def speed(self) -> float:

@@ -1,23 +1,19 @@
 """Chat completions and completions, as the engines have them in common.
 
-A protocol gives the shape of events and errors; sizes, scheduling and bytes are here.
+A protocol gives the forms of answers and errors; sizes and scheduling are here.
 """
 
 from collections.abc import Callable
 
-import msgspec
-
 from proa.emulator.dialect import Dialect
 from proa.emulator.engine import RealTimeEngine
 from proa.emulator.exchange import (
-    DONE_EVENT,
-    LAST_CHUNK,
     Generation,
     Refused,
     Reply,
     Request,
-    event,
 )
+from proa.emulator.openai_answer import AnswerShape, StreamAnswer, WholeAnswer
 from proa.emulator.openai_request import (
     AskedChat,
     AskedCompletion,
@@ -26,17 +22,15 @@ from proa.emulator.openai_request import (
     read_asked,
 )
 from proa.emulator.prompt import count_tokens, prefix_hashes
-from proa.emulator.sequence import Sequence, SequenceSpec
-from proa.emulator.words import WORD_BYTES, Words
-
-Json = dict[str, object]
-_MARK, _MARK_JSON = "\x01", b"\\u0001"
+from proa.emulator.sequence import SequenceSpec
+from proa.emulator.words import Words
 
 
 class OpenAiDialect(Dialect):
     """An engine that speaks the OpenAI API; the base of all four protocols."""
 
     head_waits = False
+    shape: AnswerShape
 
     def __init__(self, engine: RealTimeEngine, clock: Callable[[], float]) -> None:
         super().__init__(engine, clock)
@@ -72,22 +66,6 @@ class OpenAiDialect(Dialect):
         raise NotImplementedError
 
     def busy(self, *, is_stream: bool) -> Reply:
-        raise NotImplementedError
-
-    def opening_events(self, asked: Prepared) -> list[Json]:
-        """Events before the first token; they are sent together with it."""
-        raise NotImplementedError
-
-    def piece(self, asked: Prepared, text: str) -> Json:
-        """The event of one token."""
-        raise NotImplementedError
-
-    def closing_events(self, asked: Prepared, text: str, sequence: Sequence) -> list[Json]:
-        """The last token's event and those after it, `[DONE]` excluded."""
-        raise NotImplementedError
-
-    def whole(self, asked: Prepared, sequence: Sequence) -> Json:
-        """The answer in one piece."""
         raise NotImplementedError
 
     def answer_id(self, *, is_chat: bool) -> str:
@@ -171,51 +149,5 @@ class OpenAiDialect(Dialect):
             return self.invalid(fault)
         spec, asked = self.schedule(body, is_chat=is_chat)
         self.admit(is_stream=asked.is_stream)
-        answer = StreamAnswer(self, asked) if asked.is_stream else WholeAnswer(self, asked)
+        answer = (StreamAnswer if asked.is_stream else WholeAnswer)(self.shape, asked)
         return Generation(spec, answer, head_waits=self.head_waits)
-
-
-class StreamAnswer:
-    """Server-sent events; a token's event is three byte strings that were made once."""
-
-    is_stream = True
-
-    def __init__(self, dialect: OpenAiDialect, asked: Prepared) -> None:
-        self._dialect = dialect
-        self._asked = asked
-        self._word = asked.words.word
-        piece = b"data: " + msgspec.json.encode(dialect.piece(asked, _MARK)) + b"\n\n"
-        before, _, after = piece.partition(_MARK_JSON)
-        self._before = b"%x\r\n%b" % (len(before) + WORD_BYTES + len(after), before)
-        self._after = after + b"\r\n"
-
-    def opening(self) -> bytes:
-        return b"".join(map(event, self._dialect.opening_events(self._asked)))
-
-    def token(self, number: int) -> bytes:
-        return self._before + self._word(number) + self._after
-
-    def closing(self, sequence: Sequence) -> bytes:
-        text = self._word(sequence.generated).decode()
-        events = self._dialect.closing_events(self._asked, text, sequence)
-        return b"".join((*map(event, events), DONE_EVENT, LAST_CHUNK))
-
-
-class WholeAnswer:
-    """One JSON object at the end."""
-
-    is_stream = False
-
-    def __init__(self, dialect: OpenAiDialect, asked: Prepared) -> None:
-        self._dialect = dialect
-        self._asked = asked
-
-    def opening(self) -> bytes:
-        return b""
-
-    def token(self, number: int) -> bytes:
-        del number
-        return b""
-
-    def closing(self, sequence: Sequence) -> bytes:
-        return msgspec.json.encode(self._dialect.whole(self._asked, sequence))

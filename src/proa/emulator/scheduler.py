@@ -140,7 +140,7 @@ class Scheduler:
                 self._finish(sequence, now_s)
             if sequence.on_token is not None:
                 sequence.on_token(sequence)
-        self._book_step(step, decoded)
+        self.stats.count_step(len(step.chunks), decoded, step.duration_s, step.prefill_s)
         if ended:
             self.running = [s for s in self.running if s.phase is Phase.RUNNING]
             self._open_batch()
@@ -210,14 +210,7 @@ class Scheduler:
             self._held.append(sequence)
         else:
             self._free(sequence)
-        stats = self.stats
-        if sequence.spec.is_cut:
-            stats.finished_length += 1
-        else:
-            stats.finished_stop += 1
-        stats.end_to_end_s.observe(now_s - sequence.arrived_s)
-        stats.request_prompt_tokens.observe(sequence.prompt_tokens)
-        stats.request_generation_tokens.observe(sequence.output_tokens)
+        self.stats.count_end(sequence, now_s)
 
     def _open_batch(self) -> None:
         """A static batch gives its places back when its last sequence has ended."""
@@ -230,32 +223,16 @@ class Scheduler:
         self.kv.release(sequence)
         self.adapters.give_back(sequence.spec.adapter)
 
-    def _book_step(self, step: Step, decoded: int) -> None:
-        stats = self.stats
-        stats.steps += 1
-        stats.step_sequences += len(step.chunks)
-        stats.generation_tokens += decoded
-        stats.prefill_s += step.prefill_s
-        stats.decode_s += step.duration_s - step.prefill_s
-        stats.step_tokens_per_s = decoded / step.duration_s
-        if decoded:
-            stats.inter_token_s.observe(step.duration_s, decoded)
-
     def _book_admission(self, sequence: Sequence, now_s: float) -> None:
         sequence.phase = Phase.RUNNING
         self.running.append(sequence)
         if sequence.admitted_s is None:
             sequence.admitted_s = now_s
             sequence.cached_tokens = sequence.computed
-            self.stats.queue_s.observe(max(0.0, now_s - sequence.arrived_s))
-            if self._caches_prefixes:
-                self.stats.prefix_queries += sequence.prompt_tokens
-                self.stats.prefix_hits += sequence.computed
+            self.stats.count_admission(sequence, now_s, is_query=self._caches_prefixes)
 
     def _book_first_token(self, sequence: Sequence, now_s: float) -> None:
         if self._caches_prefixes:
             self.kv.share_prompt(sequence)
         sequence.first_token_s = now_s
-        self.stats.first_token_s.observe(now_s - sequence.arrived_s)
-        self.stats.prompt_tokens += sequence.prompt_tokens
-        self.stats.generation_tokens += 1
+        self.stats.count_first_token(sequence, now_s)

@@ -14,10 +14,10 @@ import msgspec
 
 from proa.emulator.engine import RealTimeEngine
 from proa.emulator.exchange import EVENTS, Reply, Request, json_reply
-from proa.emulator.openai_dialect import Json, OpenAiDialect
-from proa.emulator.openai_request import Invalid, Prepared
+from proa.emulator.openai_dialect import OpenAiDialect
+from proa.emulator.openai_request import Invalid
 from proa.emulator.prompt import count_tokens
-from proa.emulator.sequence import Sequence
+from proa.emulator.sglang_answers import SglangAnswers
 from proa.emulator.sglang_loads import loads, metrics_text, sections
 
 GAUGE_AGE_S = 1.0
@@ -31,6 +31,7 @@ class SglangDialect(OpenAiDialect):
     """`sglang.launch_server --enable-metrics`."""
 
     version = "0.5.23"
+    shape = SglangAnswers()
     notices_close_after_s = 2.0
 
     def __init__(self, engine: RealTimeEngine, clock: Callable[[], float]) -> None:
@@ -109,44 +110,6 @@ class SglangDialect(OpenAiDialect):
         del is_chat
         return self.next_id() * 2
 
-    def opening_events(self, asked: Prepared) -> list[Json]:
-        if not asked.is_chat:
-            return []
-        delta: Json = {"reasoning_content": None, "role": "assistant", "content": ""}
-        return [_chunk(asked, [_choice({"delta": delta}, None)])]
-
-    def piece(self, asked: Prepared, text: str) -> Json:
-        if asked.is_chat:
-            delta: Json = {"reasoning_content": None, "content": text}
-            return _chunk(asked, [_choice({"delta": delta}, None)])
-        return _chunk(asked, [_choice({"text": text}, None)]) | {"usage": None}
-
-    def closing_events(self, asked: Prepared, text: str, sequence: Sequence) -> list[Json]:
-        if asked.is_chat:
-            delta: Json = {"reasoning_content": None}
-            end = _chunk(asked, [_choice({"delta": delta}, asked.finish_reason)])
-            events = [self.piece(asked, text), end]
-        else:
-            end = _chunk(asked, [_choice({"text": text}, asked.finish_reason)])
-            events = [end | {"usage": None}]
-        if asked.wants_usage:
-            events.append(_chunk(asked, []) | {"usage": _usage(sequence)})
-        return events
-
-    def whole(self, asked: Prepared, sequence: Sequence) -> Json:
-        text = asked.words.text(sequence.output_tokens)
-        message = {"role": "assistant", "content": text, "reasoning_content": None}
-        said: Json = {"message": message} if asked.is_chat else {"text": text}
-        return {
-            "id": asked.id,
-            "object": "chat.completion" if asked.is_chat else "text_completion",
-            "created": asked.created,
-            "model": asked.model,
-            "choices": [_choice(said, asked.finish_reason)],
-            "usage": _usage(sequence),
-            "metadata": {"weight_version": "default"},
-        }
-
     def _loads(self, request: Request) -> Reply:
         now_s = self._clock()
         stamp = datetime.fromtimestamp(now_s, UTC).isoformat()
@@ -195,29 +158,3 @@ def error(status: int, message: str, kind: str) -> Reply:
     """An error in SGLang's form, which is flat."""
     told = {"object": "error", "message": message, "type": kind, "param": None, "code": status}
     return json_reply(told, status)
-
-
-def _chunk(asked: Prepared, choices: list[Json]) -> Json:
-    return {
-        "id": asked.id,
-        "object": "chat.completion.chunk" if asked.is_chat else "text_completion",
-        "created": asked.created,
-        "model": asked.model,
-        "choices": choices,
-    }
-
-
-def _choice(said: Json, finish_reason: str | None) -> Json:
-    end = {"logprobs": None, "finish_reason": finish_reason, "matched_stop": None}
-    return {"index": 0} | said | end
-
-
-def _usage(sequence: Sequence) -> Json:
-    return {
-        "prompt_tokens": sequence.prompt_tokens,
-        "total_tokens": sequence.tokens,
-        "completion_tokens": sequence.generated,
-        "prompt_tokens_details": None,
-        "reasoning_tokens": 0,
-        "completion_tokens_details": None,
-    }

@@ -3,6 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Sequence as Ordered
 
+from proa.emulator.sequence import Sequence
+
 LATENCY_BOUNDS_S = (
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0,
     2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0, 160.0, 640.0, 2560.0,
@@ -31,7 +33,10 @@ class Histogram:
 
 
 class EngineStats:
-    """Totals and histograms; whoever makes something happen adds it here."""
+    """Totals and histograms; the scheduler counts here what it makes happen.
+
+    `step_tokens_per_s` is the rate of the last step, not a total.
+    """
 
     def __init__(self) -> None:
         self.prompt_tokens = 0
@@ -58,3 +63,39 @@ class EngineStats:
     @property
     def finished(self) -> int:
         return self.finished_length + self.finished_stop
+
+    def count_admission(self, sequence: Sequence, now_s: float, *, is_query: bool) -> None:
+        """A sequence's first start; a query of the prefix cache where there is one."""
+        self.queue_s.observe(max(0.0, now_s - sequence.arrived_s))
+        if is_query:
+            self.prefix_queries += sequence.prompt_tokens
+            self.prefix_hits += sequence.cached_tokens
+
+    def count_first_token(self, sequence: Sequence, now_s: float) -> None:
+        self.first_token_s.observe(now_s - sequence.arrived_s)
+        self.prompt_tokens += sequence.prompt_tokens
+        self.generation_tokens += 1
+
+    def count_step(self, sequences: int, decoded: int, duration_s: float, prefill_s: float) -> None:
+        """A step's end; `decoded` are its tokens but the first ones of sequences.
+
+        All gaps between tokens count as this step's length, also those that a
+        preemption made longer.
+        """
+        self.steps += 1
+        self.step_sequences += sequences
+        self.generation_tokens += decoded
+        self.prefill_s += prefill_s
+        self.decode_s += duration_s - prefill_s
+        self.step_tokens_per_s = decoded / duration_s
+        if decoded:
+            self.inter_token_s.observe(duration_s, decoded)
+
+    def count_end(self, sequence: Sequence, now_s: float) -> None:
+        if sequence.spec.is_cut:
+            self.finished_length += 1
+        else:
+            self.finished_stop += 1
+        self.end_to_end_s.observe(now_s - sequence.arrived_s)
+        self.request_prompt_tokens.observe(sequence.prompt_tokens)
+        self.request_generation_tokens.observe(sequence.output_tokens)

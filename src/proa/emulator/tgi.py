@@ -11,10 +11,10 @@ import msgspec
 
 from proa.emulator.engine import RealTimeEngine
 from proa.emulator.exchange import EVENTS, Generation, Refused, Reply, Request, json_reply
-from proa.emulator.openai_dialect import Json, OpenAiDialect
-from proa.emulator.openai_request import Invalid, Prepared
+from proa.emulator.openai_dialect import OpenAiDialect
+from proa.emulator.openai_request import Invalid
 from proa.emulator.prompt import count_tokens
-from proa.emulator.sequence import Sequence
+from proa.emulator.tgi_answers import TgiAnswers
 from proa.emulator.tgi_generate import NativeStream, NativeWhole, read_native
 from proa.emulator.tgi_state import info, metrics_text
 
@@ -29,6 +29,7 @@ class TgiDialect(OpenAiDialect):
     """`text-generation-router`; `max_queued` is its `--max-concurrent-requests`."""
 
     version = "3.3.6-dev0"
+    shape = TgiAnswers()
 
     def __init__(self, engine: RealTimeEngine, clock: Callable[[], float]) -> None:
         super().__init__(engine, clock)
@@ -92,38 +93,6 @@ class TgiDialect(OpenAiDialect):
         del is_chat
         return ""
 
-    def opening_events(self, asked: Prepared) -> list[Json]:
-        return []
-
-    def piece(self, asked: Prepared, text: str) -> Json:
-        return self._event(asked, [_choice(asked, text, None)])
-
-    def closing_events(self, asked: Prepared, text: str, sequence: Sequence) -> list[Json]:
-        events = [self._event(asked, [_choice(asked, text, asked.finish_reason)])]
-        if asked.wants_usage:
-            events.append(self._event(asked, []) | {"usage": _usage(sequence)})
-        return events
-
-    def whole(self, asked: Prepared, sequence: Sequence) -> Json:
-        text = asked.words.text(sequence.output_tokens)
-        end = {"logprobs": None, "finish_reason": asked.finish_reason}
-        message = {"role": "assistant", "content": text}
-        said: Json = {"message": message} if asked.is_chat else {"text": text}
-        told = self._event(asked, [{"index": 0} | said | end])
-        told["object"] = "chat.completion" if asked.is_chat else "text_completion"
-        return told | {"usage": _usage(sequence)}
-
-    def _event(self, asked: Prepared, choices: list[Json]) -> Json:
-        return {
-            "object": "chat.completion.chunk" if asked.is_chat else "text_completion",
-            "id": asked.id,
-            "created": asked.created,
-            "model": asked.model,
-            "system_fingerprint": f"{self.version}-emulated",
-            "choices": choices,
-            "usage": None,
-        }
-
     def _native(self, request: Request) -> Reply | Generation:
         return self._generate_native(request, is_stream=False)
 
@@ -184,18 +153,3 @@ def _in_stream(reply: Reply, *, is_native: bool) -> Reply:
         inner = {"message": message, "http_status_code": reply.status}
         told = msgspec.json.encode({"error": inner})
     return Reply(200, b"data: " + told + b"\n\n", EVENTS)
-
-
-def _choice(asked: Prepared, text: str, finish_reason: str | None) -> Json:
-    end = {"logprobs": None, "finish_reason": finish_reason}
-    if asked.is_chat:
-        return {"index": 0, "delta": {"role": "assistant", "content": text}} | end
-    return {"index": 0, "text": text} | end
-
-
-def _usage(sequence: Sequence) -> Json:
-    return {
-        "prompt_tokens": sequence.prompt_tokens,
-        "completion_tokens": sequence.generated,
-        "total_tokens": sequence.tokens,
-    }

@@ -10,17 +10,17 @@ import msgspec
 
 from proa.emulator.engine import RealTimeEngine
 from proa.emulator.exchange import EVENTS, TEXT, Refused, Reply, Request, json_reply
-from proa.emulator.openai_dialect import Json, OpenAiDialect
-from proa.emulator.openai_request import Invalid, Prepared
+from proa.emulator.openai_answer import Json
+from proa.emulator.openai_dialect import OpenAiDialect
+from proa.emulator.openai_request import Invalid
 from proa.emulator.prompt import Message, count_tokens, rendered_chat
-from proa.emulator.sequence import Sequence
+from proa.emulator.vllm_answers import VllmAnswers
 from proa.emulator.vllm_metrics import metrics_text
 
 BUSY = (
     "The engine is currently busy and cannot accept new requests. "
     "Please try again later or on a different instance."
 )
-FINGERPRINT = "vllm-0.32.0-emulated"
 
 
 class _Tokenize(msgspec.Struct):
@@ -38,6 +38,7 @@ class VllmDialect(OpenAiDialect):
     """`vllm serve`, with runtime LoRA updating if the profile has LoRA slots."""
 
     version = "0.32.0"
+    shape = VllmAnswers()
 
     def __init__(self, engine: RealTimeEngine, clock: Callable[[], float]) -> None:
         super().__init__(engine, clock)
@@ -107,74 +108,6 @@ class VllmDialect(OpenAiDialect):
             return reply
         return Reply(200, b"data: " + reply.body + b"\n\ndata: [DONE]\n\n", EVENTS)
 
-    def opening_events(self, asked: Prepared) -> list[Json]:
-        if not asked.is_chat:
-            return []
-        delta = {"role": "assistant", "content": ""}
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
-        return [_chunk(asked, [choice]) | {"prompt_token_ids": None, "prompt_text": None}]
-
-    def piece(self, asked: Prepared, text: str) -> Json:
-        if asked.is_chat:
-            choice = {
-                "index": 0,
-                "delta": {"content": text},
-                "logprobs": None,
-                "finish_reason": None,
-                "token_ids": None,
-            }
-        else:
-            choice = {
-                "index": 0,
-                "text": text,
-                "logprobs": None,
-                "finish_reason": None,
-                "stop_reason": None,
-                "prompt_token_ids": None,
-                "token_ids": None,
-            }
-        return _chunk(asked, [choice])
-
-    def closing_events(self, asked: Prepared, text: str, sequence: Sequence) -> list[Json]:
-        last = self.piece(asked, text)
-        last["choices"][0] |= {  # type: ignore[index]
-            "finish_reason": asked.finish_reason,
-            "stop_reason": None,
-        }
-        if not asked.wants_usage:
-            return [last | {"system_fingerprint": FINGERPRINT}]
-        usage = _chunk(asked, []) | {"usage": _usage(sequence), "system_fingerprint": FINGERPRINT}
-        return [last, usage]
-
-    def whole(self, asked: Prepared, sequence: Sequence) -> Json:
-        text = asked.words.text(sequence.output_tokens)
-        choice: Json = {"index": 0}
-        if asked.is_chat:
-            choice["message"] = {
-                "role": "assistant",
-                "content": text,
-                "refusal": None,
-                "annotations": None,
-                "audio": None,
-                "function_call": None,
-                "reasoning": None,
-            }
-        else:
-            choice["text"] = text
-        choice |= {"logprobs": None, "finish_reason": asked.finish_reason, "stop_reason": None}
-        return {
-            "id": asked.id,
-            "object": "chat.completion" if asked.is_chat else "text_completion",
-            "created": asked.created,
-            "model": asked.model,
-            "choices": [choice],
-            "service_tier": None,
-            "system_fingerprint": FINGERPRINT,
-            "usage": _usage(sequence),
-            "kv_transfer_params": None,
-            "metrics": None,
-        }
-
     def _card(self, name: str, *, root: str, parent: str | None, context: int | None) -> Json:
         return {
             "id": name,
@@ -239,22 +172,3 @@ def error(status: int, message: str, kind: str, param: str | None) -> Reply:
     """An error in vLLM's form."""
     told = {"message": message, "type": kind, "param": param, "code": status}
     return json_reply({"error": told}, status)
-
-
-def _chunk(asked: Prepared, choices: list[Json]) -> Json:
-    return {
-        "id": asked.id,
-        "object": "chat.completion.chunk" if asked.is_chat else "text_completion",
-        "created": asked.created,
-        "model": asked.model,
-        "choices": choices,
-    }
-
-
-def _usage(sequence: Sequence) -> Json:
-    return {
-        "prompt_tokens": sequence.prompt_tokens,
-        "total_tokens": sequence.tokens,
-        "completion_tokens": sequence.generated,
-        "prompt_tokens_details": {"cached_tokens": sequence.cached_tokens},
-    }
