@@ -27,17 +27,20 @@ def models(*names: str, owner: str = "vllm", **fields: object) -> bytes:
 
 
 class FakeEngine:
-    """Answers by path; what is not listed is a 404. `down` overrides all."""
+    """Answers by path, after `delay_s`; what is not listed is a 404. `down` overrides all."""
 
     def __init__(self, **answers: bytes) -> None:
         self.answers: dict[str, Answer | bytes] = {
             "/" + path.replace("__", "/"): body for path, body in answers.items()
         }
         self.down: Answer | None = None
+        self.delay_s = 0.0
         self.asked: list[httpx.Request] = []
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
         answer = self.down if self.down is not None else self.answers.get(request.url.path)
         if isinstance(answer, Exception):
             raise answer

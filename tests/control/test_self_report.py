@@ -338,3 +338,21 @@ def test_a_reload_with_another_metrics_url_is_another_watch() -> None:
         assert len(fleet.opened) == 4
 
     run(main())
+
+
+def test_slow_answers_keep_a_load_known() -> None:
+    """Health and load take 0.9 s each, and polls go on at their pace."""
+
+    async def main() -> None:
+        fleet = Fleet({"a": vllm("m")})
+        slow = fleet.engines["a"]
+        slow.answers["/metrics"] = page(2, 0)
+        slow.delay_s = 0.9
+        fleet.registry.start()
+        await asyncio.sleep(20)
+        views = [view.engines[0] for view in fleet.audience.loads[3:]]
+        assert len(views) >= 12
+        assert all(view.load is not None for view in views)
+        await fleet.registry.close()
+
+    run(main())

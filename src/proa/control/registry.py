@@ -124,8 +124,10 @@ class Registry:
     async def _keep_polling(self, watch: EngineWatch) -> None:
         try:
             while True:
+                began_s = self._clock()
                 await self._poll(watch)
-                await asyncio.sleep(self._settings.poll_interval_s)
+                took_s = self._clock() - began_s
+                await asyncio.sleep(max(0.0, self._settings.poll_interval_s - took_s))
         finally:
             await watch.close()
 

@@ -1,5 +1,6 @@
 """The watch over one engine: what to ask next, and the view that follows from the answers."""
 
+import asyncio
 from collections.abc import Callable
 
 from proa.control.health import HealthTrack
@@ -49,11 +50,18 @@ class EngineWatch:
         self.view = self._build_view()
 
     async def poll(self, traffic: Callable[[], EngineTraffic]) -> None:
-        """Ask the engine once and bring `view` up to date."""
-        silence = await self._identify() if self._kind is EngineKind.AUTO else None
-        health, detail = (silence.health, silence.detail) if silence else await self._examine()
-        if health is Health.UP:
-            await self._ask_more(traffic)
+        """Ask the engine once and bring `view` up to date.
+
+        An engine that was ready is asked for health and load at one time, so that a slow
+        answer to one does not make the other old.
+        """
+        if self._track.state is EngineState.READY and self._kind is not EngineKind.AUTO:
+            (health, detail), _ = await asyncio.gather(self._examine(), self._ask_more(traffic))
+        else:
+            silence = await self._identify() if self._kind is EngineKind.AUTO else None
+            health, detail = (silence.health, silence.detail) if silence else await self._examine()
+            if health is Health.UP:
+                await self._ask_more(traffic)
         self.observe(health, detail, traffic())
 
     def observe(self, health: Health, detail: str, traffic: EngineTraffic) -> None:
