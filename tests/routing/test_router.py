@@ -131,14 +131,14 @@ def test_the_first_match_wins_whatever_the_form_of_its_path() -> None:
 
 def test_what_the_router_needs_to_know_is_told() -> None:
     bare = router(RouteSpec(name="r", match=MatchSpec(path="/x")))
-    assert not bare.needs_input_tokens
-    assert bare.header_names == frozenset()
+    assert not bare.needs("/x").body
+    assert bare.needs("/x").headers == frozenset()
     rich = router(
         RouteSpec(name="r", match=MatchSpec(headers=(("x-a", "1"), ("x-b", "*")))),
         RouteSpec(name="s", match=MatchSpec(min_input_tokens=0)),
     )
-    assert rich.needs_input_tokens
-    assert rich.header_names == {"x-a", "x-b"}
+    assert rich.needs(CHAT).input_tokens
+    assert rich.needs(CHAT).headers == {"x-a", "x-b"}
 
 
 @pytest.mark.parametrize(
@@ -320,10 +320,10 @@ def test_paths_go_to_engines_that_speak_them(
 def test_triton_gets_translated_requests_for_models_that_it_lists() -> None:
     unlisted = fleet(engine("vllm", "m"), engine("triton", kind=EngineKind.TRITON, known=False))
     everybody = {"in_flight": (0, 0, 0), "shares": (1.0, 1.0, 1.0)}
-    both = {"in_flight": (0, 0), "shares": (1.0, 1.0)}
-    assert chosen(router(view=unlisted), request(model="m"), **both) == {"vllm"}  # type: ignore[arg-type]
-    named_none = chosen(router(view=KINDS), request(model=None), **everybody)  # type: ignore[arg-type]
-    assert named_none == {"vllm", "ollama"}
+    assert chosen(
+        router(view=unlisted), request(model="m"), in_flight=(0, 0), shares=(1.0, 1.0)
+    ) == {"vllm"}
+    assert chosen(router(view=KINDS), request(model=None), **everybody) == {"vllm", "ollama"}  # type: ignore[arg-type]
 
 
 def test_kinds_only_narrow_where_a_better_one_exists() -> None:

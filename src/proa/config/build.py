@@ -19,10 +19,13 @@ from proa.gateway.settings import (
     TlsSettings,
 )
 from proa.routing.spec import (
+    AdapterSpec,
     BreakerSpec,
+    ClassifierSpec,
     MatchSpec,
     ModelSpec,
     OverflowSpec,
+    PolicyOptions,
     RouteSpec,
     RoutingSpec,
 )
@@ -39,15 +42,19 @@ def gateway_settings(
     engines: tuple[EngineSpec, ...],
     keys: tuple[KeySpec, ...] | None,
     directory: Path,
+    classifier: bytes | None = None,
 ) -> GatewaySettings:
-    """The data plane's settings; relative paths start at `directory`."""
+    """The data plane's settings; relative paths start at `directory`.
+
+    `classifier` is the content of the file that the table names.
+    """
     given = _given(table.gateway, but={"api_keys_file"})
     if given.get("workers") == 0:
         given["workers"] = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
     return GatewaySettings(
         **given | _tuples(given, "trusted_proxies"),
         engines=engines,
-        routing=_routing(table, engines),
+        routing=_routing(table, engines, classifier),
         keys=keys,
         cors_allow_origins=tuple(table.cors.allow_origins or ()),
         limits=LimitsSettings(**_given(table.limits)),
@@ -76,15 +83,27 @@ def _engine(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
     return EngineSpec(**given | _tuples(given, "models"), api_key=key)
 
 
-def _routing(table: ProaTable, engines: tuple[EngineSpec, ...]) -> RoutingSpec:
-    policy = {} if table.policy.name is None else {"policy": table.policy.name}
+def _routing(
+    table: ProaTable, engines: tuple[EngineSpec, ...], classifier: bytes | None
+) -> RoutingSpec:
     return RoutingSpec(
         routes=tuple(_route(route) for route in table.routes),
         models=tuple(ModelSpec(**_given(model)) for model in table.models),
         weights={engine.name: engine.weight for engine in engines},
         breaker=BreakerSpec(**_given(table.breaker)),
-        **policy,
+        policy=table.policy.name or RoutingSpec().policy,
+        policy_options=PolicyOptions(**_given(table.policy, but={"name"})),
+        adapters=tuple(AdapterSpec(**_given(adapter)) for adapter in table.adapters),
+        classifier=_classifier(table, classifier),
     )
+
+
+def _classifier(table: ProaTable, content: bytes | None) -> ClassifierSpec | None:
+    """Only where a route asks for it: workers need not carry the model for nothing."""
+    asks = any(route.match is not None and route.match.request_class for route in table.routes)
+    if table.classifier is None or content is None or not asks:
+        return None
+    return ClassifierSpec(model=content, **_given(table.classifier, but={"model"}))
 
 
 def _route(table: RouteTable) -> RouteSpec:
@@ -97,7 +116,7 @@ def _route(table: RouteTable) -> RouteSpec:
         given["overflow_when"] = OverflowSpec(**_given(table.overflow_when))
     if table.fallback_on is not None:
         given["fallback_on"] = frozenset(table.fallback_on)
-    return RouteSpec(**given | _tuples(given, "prefer", "overflow"))
+    return RouteSpec(**given | _tuples(given, "prefer", "overflow", "fallback_models"))
 
 
 def _logs(table: ProaTable, directory: Path) -> LogSettings:

@@ -51,7 +51,7 @@ def duplicate_names(data: dict[str, Any], key: str, field: str = "name") -> Foun
 
 
 def _unique_names(data: dict[str, Any]) -> Found:
-    for key in ("engines", "models", "routes"):
+    for key in ("engines", "models", "routes", "adapters"):
         yield from duplicate_names(data, key)
 
 
@@ -95,13 +95,20 @@ def _route_models(data: dict[str, Any]) -> Found:
     for index, route in tables(data, "routes"):
         named = [name for key in ("prefer", "overflow") for _, name in _texts(route, key)]
         lists = [served.get(name, []) for name in named or served]
-        model = route.get("model")
-        if isinstance(model, str) and lists and all(lists) and not any(model in m for m in lists):
-            known = sorted({name for models in lists for name in models})
-            yield (
-                ("routes", index, "model"),
-                f"no engine of this route has it; {_known(model, known)}",
-            )
+        if not lists or not all(lists):
+            continue
+        known = sorted({name for models in lists for name in models})
+        for path, model in _route_model_names(index, route):
+            if model not in known:
+                yield path, f"no engine of this route has it; {_known(model, known)}"
+
+
+def _route_model_names(index: int, route: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """The models that a route itself asks engines for."""
+    if isinstance(route.get("model"), str):
+        yield ("routes", index, "model"), route["model"]
+    for place, name in _texts(route, "fallback_models"):
+        yield ("routes", index, "fallback_models", place), name
 
 
 def _qualities(data: dict[str, Any]) -> Found:
@@ -119,17 +126,33 @@ def _qualities(data: dict[str, Any]) -> Found:
             yield path, "no model reaches it; each model's quality stands under [[models]]"
         elif isinstance(model, str) and not qualities.get(model, floor - 1) >= floor:
             yield path, f"the route's model {shown_value(model)} does not reach it under [[models]]"
+        for place, name in _texts(route, "fallback_models"):
+            if not qualities.get(name, floor - 1) >= floor:
+                told = f"a model that reaches min_quality, {floor}, under [[models]]"
+                yield ("routes", index, "fallback_models", place), told
 
 
 def _token_ranges(data: dict[str, Any]) -> Found:
     for index, route in tables(data, "routes"):
         match = _table(route, "match")
-        least, most = match.get("min_input_tokens"), match.get("max_input_tokens")
-        if _is_number(least) and _is_number(most) and least > most:
-            yield (
-                ("routes", index, "match", "min_input_tokens"),
-                f"at most max_input_tokens, {most}",
-            )
+        for what in ("input_tokens", "tokens"):
+            least, most = match.get(f"min_{what}"), match.get(f"max_{what}")
+            if _is_number(least) and _is_number(most) and least > most:
+                yield ("routes", index, "match", f"min_{what}"), f"at most max_{what}, {most}"
+
+
+def _tenants(data: dict[str, Any]) -> Found:
+    if _table(data, "gateway").get("api_keys_file"):
+        return
+    for index, route in tables(data, "routes"):
+        if "tenant" in _table(route, "match"):
+            path: KeyPath = ("routes", index, "match", "tenant")
+            yield path, "tenants are names of API keys: [gateway] api_keys_file is needed"
+
+
+def _adapter_policy(data: dict[str, Any]) -> Found:
+    if data.get("adapters") and _table(data, "policy").get("name") != "lora":
+        yield ("adapters",), 'they are loaded by [policy] name = "lora" only'
 
 
 def _headers_once(data: dict[str, Any]) -> Found:
@@ -162,6 +185,8 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _route_models,
     _qualities,
     _token_ranges,
+    _tenants,
+    _adapter_policy,
     _headers_once,
     _number_pairs,
 )

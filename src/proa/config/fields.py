@@ -19,6 +19,7 @@ _GPU = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9]+gb")
 _HASH = re.compile(r"sha256:[0-9a-fA-F]{64}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_TEXT = 256
+_LONGEST_CLASS = 64
 MOST_WORKERS = 128
 
 
@@ -40,6 +41,13 @@ def model_name(value: str) -> str:
     """A model's name as engines and clients write it."""
     if not value.strip() or not value.isprintable() or len(value) > _LONGEST_TEXT:
         raise ValueError(f"a model's name, at most {_LONGEST_TEXT} printable characters")
+    return value
+
+
+def class_name(value: str) -> str:
+    """A class of requests as clients declare it and classifiers name it."""
+    if not value.strip() or not value.isprintable() or len(value) > _LONGEST_CLASS:
+        raise ValueError(f"a class of requests, at most {_LONGEST_CLASS} printable characters")
     return value
 
 
@@ -101,6 +109,7 @@ def file_path(value: str) -> str:
 Name = Annotated[str, AfterValidator(name)]
 GpuId = Annotated[str, AfterValidator(gpu_id)]
 ModelName = Annotated[str, AfterValidator(model_name)]
+ClassName = Annotated[str, AfterValidator(class_name)]
 PathPrefix = Annotated[str, AfterValidator(path_prefix)]
 Path = Annotated[str, AfterValidator(path)]
 HeaderName = Annotated[str, AfterValidator(header_name)]
@@ -129,6 +138,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 CountOrOff = Annotated[int, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=0, le=2**40)]
 Share = Annotated[float, Field(ge=0, le=1)]
+LoadFactor = Annotated[float, Field(ge=1, le=100)]
 Weight = Annotated[float, Field(gt=0, le=1_000_000)]
 Quality = Annotated[float, Field(ge=-1e9, le=1e9)]
 Status = Annotated[int, Field(ge=400, le=599)]

@@ -11,15 +11,6 @@ LATER_KEYS = frozenset(
         "scaling",
         "tenants",
         "routes.guard",
-        "routes.match.adapter",
-        "routes.match.class",
-        "routes.match.lora",
-        "routes.match.max_tokens",
         "routes.match.pii",
-        "routes.match.tenant",
-        "routes.overflow_when.predicted_wait_s",
-        "routes.overflow_when.waiting",
     }
 )
-
-LATER_POLICIES = ("prefix_affinity", "session")

@@ -10,6 +10,7 @@ import msgspec
 from proa.config.addresses import is_public
 from proa.config.build import control_settings, engine_specs, gateway_settings
 from proa.config.certificates import tls_faults
+from proa.config.classifier_files import read_classifier
 from proa.config.checks import check_document
 from proa.config.document import Document, read_document
 from proa.config.environment import engine_keys
@@ -66,6 +67,8 @@ def load(
     faults += unset
     keys, key_faults = _keys(document.data, directory)
     faults += key_faults
+    classifier, model_faults = _classifier(document.data, directory)
+    faults += model_faults
     faults += tls_faults(document, directory)
     if not flags.insecure:
         faults += _public_faults(document, keys)
@@ -73,7 +76,9 @@ def load(
         raise ConfigFaults([_told_by_flag(fault, flags) for fault in faults], files)
     engines = engine_specs(table, engine_secrets)
     return LoadedConfig(
-        gateway=gateway_settings(table, engines=engines, keys=keys, directory=directory),
+        gateway=gateway_settings(
+            table, engines=engines, keys=keys, directory=directory, classifier=classifier
+        ),
         control=control_settings(table, engines=engines, keys=keys, insecure=flags.insecure),
         files=files,
     )
@@ -117,8 +122,8 @@ def _told_by_flag(fault: Fault, flags: Flags) -> Fault:
 
 
 def _named_files(data: Mapping[str, Any], directory: Path) -> list[Path]:
-    """Files whose change asks for a reload: keys, certificates."""
-    names = [_value(data, "gateway", "api_keys_file")]
+    """Files whose change asks for a reload: keys, certificates, the classifier's model."""
+    names = [_value(data, "gateway", "api_keys_file"), _value(data, "classifier", "model")]
     names += [_value(data, "tls", key) for key in ("cert_file", "key_file", "client_ca_file")]
     return [directory / name for name in names if isinstance(name, str) and name]
 
@@ -131,6 +136,18 @@ def _keys(
         return None, ()
     try:
         return read_keys(directory / name), ()
+    except ConfigFaults as error:
+        return None, error.faults
+
+
+def _classifier(
+    data: Mapping[str, Any], directory: Path
+) -> tuple[bytes | None, Sequence[Fault]]:
+    name = _value(data, "classifier", "model")
+    if not isinstance(name, str) or not name:
+        return None, ()
+    try:
+        return read_classifier(directory / name)[0], ()
     except ConfigFaults as error:
         return None, error.faults
 

@@ -6,7 +6,7 @@ default itself stands once, in the settings beside its consumer.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from proa.config import fields as f
 
@@ -54,10 +54,17 @@ class MatchTable(Table):
     headers: dict[f.HeaderName, f.HeaderValue] | None = None
     max_input_tokens: f.Tokens | None = None
     min_input_tokens: f.Tokens | None = None
+    max_tokens: f.Tokens | None = None
+    min_tokens: f.Tokens | None = None
+    request_class: f.ClassName | None = Field(default=None, alias="class")
+    tenant: f.Name | None = None
+    adapter: f.ModelName | None = None
 
 
 class OverflowTable(Table):
     in_flight: f.Count | None = None
+    waiting: f.Count | None = None
+    predicted_wait_s: f.Seconds | None = None
 
 
 class RouteTable(Table):
@@ -65,6 +72,7 @@ class RouteTable(Table):
     match: MatchTable | None = None
     rewrite_path: f.Path | None = None
     model: f.ModelName | None = None
+    fallback_models: list[f.ModelName] | None = None
     prefer: list[f.Name] | None = None
     overflow: list[f.Name] | None = None
     overflow_when: OverflowTable | None = None
@@ -74,8 +82,23 @@ class RouteTable(Table):
     max_wait_s: f.SecondsOrOff | None = None
 
 
+class AdapterTable(Table):
+    name: f.ModelName
+    model: f.ModelName
+    path: f.FilePath
+
+
 class PolicyTable(Table):
     name: f.Policy | None = None
+    session_header: f.HeaderName | None = None
+    session_load_factor: f.LoadFactor | None = None
+    prefix_memory_blocks: f.Count | None = None
+    adapters_per_engine: f.Count | None = None
+
+
+class ClassifierTable(Table):
+    model: f.FilePath
+    min_probability: f.Share | None = None
 
 
 class TlsTable(Table):
@@ -135,7 +158,9 @@ class ProaTable(Table):
     engines: list[EngineTable] = []
     models: list[ModelTable] = []
     routes: list[RouteTable] = []
+    adapters: list[AdapterTable] = []
     policy: PolicyTable = PolicyTable()
+    classifier: ClassifierTable | None = None
     tls: TlsTable | None = None
     cors: CorsTable = CorsTable()
     logs: LogsTable = LogsTable()

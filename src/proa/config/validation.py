@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from proa.config.document import Document, KeyPath
 from proa.config.faults import HIDDEN, Fault, shown_value, shown_variable
-from proa.config.later import LATER_KEYS, LATER_POLICIES
+from proa.config.later import LATER_KEYS
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -30,7 +30,7 @@ _ACCEPTED = {
     "literal_error": "one of {expected}",
     "value_error": "{error}",
 }
-_ARRAYS_OF_TABLES = ("engines", "models", "routes", "keys")
+_ARRAYS_OF_TABLES = ("engines", "models", "routes", "adapters", "keys")
 
 
 def validate(model: type[T], document: Document) -> tuple[T | None, list[Fault]]:
@@ -61,8 +61,6 @@ def _accepted(path: KeyPath, detail: ErrorDetails) -> str:
         return f"accepted is an array of tables, each under [[{path[0]}]]"
     form = _ACCEPTED.get(detail["type"])
     text = form.format(**detail.get("ctx", {})) if form else detail["msg"]
-    if path == ("policy", "name") and detail["input"] in LATER_POLICIES:
-        return f"this version of proa does not support this policy; accepted is {text}"
     return f"accepted is {text}"
 
 
@@ -85,7 +83,7 @@ def _known_keys(model: type[BaseModel], path: KeyPath) -> list[str]:
     for part in path:
         if isinstance(part, str):
             model = _table_of(model.model_fields[part].annotation)
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _table_of(annotation: Any) -> type[BaseModel]:

@@ -11,6 +11,9 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rule needs it or the body could not be read; `body_bytes` is always there.
     `max_tokens` is the client's limit on the answer, None where it named none.
     `headers` holds only the headers that some rule matches on, names in lower case.
+    `request_class` is what the client or the classifier calls the request, `tenant`
+    the name of its key. `session` and `prefix` (hashes of the prompt's blocks, see
+    `routing/prefix.py`) are there where the policy looks at them.
     """
 
     path: str
@@ -19,3 +22,7 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body_bytes: int = 0
     max_tokens: int | None = None
     headers: dict[str, str] = {}
+    request_class: str | None = None
+    tenant: str = ""
+    session: str = ""
+    prefix: tuple[int, ...] = ()

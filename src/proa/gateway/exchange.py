@@ -22,6 +22,7 @@ from proa.gateway.body import Asked, ask
 from proa.gateway.client_answer import ClientAnswer, answer_start
 from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Verdict
+from proa.gateway.facts import route_request
 from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
@@ -30,7 +31,8 @@ from proa.gateway.settings import KeySpec, LimitsSettings
 from proa.gateway.tickets import with_wait
 from proa.gateway.translated import begin
 from proa.routing.admission.ticket import Ticket
-from proa.routing.decision import Refusal, RouteMatch
+from proa.routing.context import narrowed
+from proa.routing.decision import NO_ENGINE_LEFT, Refusal, RouteMatch
 from proa.telemetry.rows import Engine, Header, observe_ttft
 from proa.wire.request_head import RequestHead
 from proa.wire.response_parser import AnswerMemo, ResponseParser
@@ -162,24 +164,37 @@ class Exchange:
         if isinstance(match, Refusal):
             self._refused(match)
             return
-        self._match = match
-        self._dispatch()
+        least = match.least_context_tokens
+        if least is None or len(body) + (asked.max_tokens or 0) <= least:
+            self._match = match
+            self._dispatch()
+        else:
+            self._go_on(self._fitting(match, asked))
 
     def _new_match(self, asked: Asked) -> RouteMatch | Refusal:
         router = self._dispatcher.router
-        names, tokens = router.header_names, self.plane.tokens
-        self._request = RouteRequest(
-            path=asked.path,
-            model=asked.model,
-            input_tokens=tokens.estimate(asked, self.body) if router.needs_input_tokens else None,
-            body_bytes=len(self.body),
-            max_tokens=asked.max_tokens,
-            headers=asked.headers(self.head, names) if names else {},
-        )
+        needs = router.needs(asked.path)
+        self._request = route_request(self, asked, needs)
         match = router.match(self._request)
-        if isinstance(match, RouteMatch) and not router.needs_input_tokens:
+        if isinstance(match, RouteMatch) and not needs.body:
             self._derive((self._dispatcher, asked.model), match)
         return match
+
+    def _go_on(self, match: RouteMatch | Refusal) -> None:
+        if isinstance(match, Refusal):
+            self._refused(match)
+        else:
+            self._match = match
+            self._dispatch()
+
+    def _fitting(self, match: RouteMatch, asked: Asked) -> RouteMatch | Refusal:
+        """The match without engines whose context is too small."""
+        request = RouteRequest(
+            path=asked.path,
+            input_tokens=self.plane.tokens.estimate(asked, self.body),
+            max_tokens=asked.max_tokens,
+        )
+        return narrowed(match, request)
 
     def _derive(self, key: object, value: object) -> None:
         """Keep something for the next request with this head."""
@@ -209,14 +224,22 @@ class Exchange:
         assert asked is not None
         request = self._request
         if request is None:
-            request = self._request = RouteRequest(
-                path=asked.path,
-                model=asked.model,
-                body_bytes=len(self.body),
-                max_tokens=asked.max_tokens,
-            )
+            router = self._dispatcher.router
+            if router.asks_of_policy:
+                request = route_request(self, asked, router.needs(asked.path))
+            else:
+                request = RouteRequest(
+                    path=asked.path,
+                    model=asked.model,
+                    body_bytes=len(self.body),
+                    max_tokens=asked.max_tokens,
+                )
+            self._request = request
         choice = self._dispatcher.choose(match, request, self._tried)
         if isinstance(choice, Refusal):
+            if choice.code == NO_ENGINE_LEFT and match.fallback is not None:
+                self._fall_back(match.fallback, asked)
+                return
             self._refused(choice)
             return
         rewrites = match.rewrites_model or match.rewrite_path is not None
@@ -231,6 +254,13 @@ class Exchange:
             return
         self.attempt = Attempt(self, link)
         self.attempt.start()
+
+    def _fall_back(self, match: RouteMatch, asked: Asked) -> None:
+        """Go on with the route's next model."""
+        fitting = self._fitting(match, asked) if match.contexts else match
+        is_written = bool(self._decision)  # for the model before
+        if isinstance(fitting, Refusal) or not is_written or self._rewrite(fitting, asked):
+            self._go_on(fitting)
 
     @property
     def upstream_model(self) -> str | None:
@@ -483,7 +513,7 @@ class Exchange:
         """
         match = self._match
         assert match is not None
-        if len(self._tried) >= len(match.pool):
+        if len(self._tried) >= len(match.pool) and match.fallback is None:
             return False
         if match.fallback_on is not None and status is not None:
             wanted = status in match.fallback_on

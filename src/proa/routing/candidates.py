@@ -1,8 +1,10 @@
 """Which engines of a fleet fit a request, as index sets that are computed once per view."""
 
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from proa.domain.fleet import EngineKind, EngineView, FleetView
+from proa.routing.spec import AdapterSpec
 
 OLLAMA_PATHS = frozenset(
     f"/api/{verb}"
@@ -25,6 +27,10 @@ TEXT_PATHS = frozenset(
 )
 """What is translated for engines that have an API of their own only."""
 
+LOADING_KINDS = frozenset((EngineKind.VLLM, EngineKind.SGLANG))
+"""Engines that load and unload LoRA adapters while they run."""
+
+EMPTY: Mapping[str, AdapterSpec] = {}
 _KIND_OF = {PathFamily.TRITON: EngineKind.TRITON, PathFamily.OLLAMA: EngineKind.OLLAMA}
 
 
@@ -40,15 +46,44 @@ def path_family(path: str) -> PathFamily:
 class Catalogue:
     """A fleet's models and their qualities, in the form that candidates are looked up in."""
 
-    def __init__(self, fleet: FleetView, qualities: dict[str, float]) -> None:
+    def __init__(
+        self,
+        fleet: FleetView,
+        qualities: dict[str, float],
+        loadable: Mapping[str, AdapterSpec] = EMPTY,
+    ) -> None:
         self.engines = fleet.engines
         self.qualities = qualities
         self.listed = tuple(_listed(engine) for engine in fleet.engines)
-        self.all_models = frozenset().union(*self.listed)
+        self.all_models = frozenset(loadable).union(*self.listed)
+        self._loadable = loadable
+        self.adapters = frozenset(loadable).union(*map(_adapters, fleet.engines))
 
     def serves(self, index: int, model: str | None) -> bool:
-        """Whether the engine has the model, or may have it as its list is not known."""
-        return model is None or not self.engines[index].models_known or model in self.listed[index]
+        """Whether the engine has the model, or may have it as its list is not known.
+
+        An engine that can load a configured adapter has it where it has the base model.
+        """
+        engine, listed = self.engines[index], self.listed[index]
+        if model is None or not engine.models_known or model in listed:
+            return True
+        adapter = self._loadable.get(model)
+        return adapter is not None and engine.kind in LOADING_KINDS and adapter.model in listed
+
+    def contexts(self, indexes: Iterable[int], model: str | None) -> dict[int, int]:
+        """Tokens of context by engine, of the model or of its largest; not where not known."""
+        adapter = None if model is None else self._loadable.get(model)
+        names = (model, adapter.model if adapter is not None else model)
+        found = {}
+        for index in indexes:
+            told = [
+                known.context_tokens
+                for known in self.engines[index].models
+                if known.context_tokens and (model is None or known.id in names)
+            ]
+            if told:
+                found[index] = max(told)
+        return found
 
     def reaches(self, index: int, model: str | None, min_quality: float) -> bool:
         """Whether the model that the engine would use is known to be good enough.
@@ -78,6 +113,11 @@ class Catalogue:
         else:
             chosen = [i for i in indexes if self.engines[i].kind is _KIND_OF[family]]
         return chosen or indexes
+
+
+def _adapters(engine: EngineView) -> list[str]:
+    names = [adapter.name for adapter in engine.adapters or ()]
+    return names + [model.id for model in engine.models if model.parent is not None]
 
 
 def _listed(engine: EngineView) -> frozenset[str]:

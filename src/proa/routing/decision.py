@@ -5,7 +5,9 @@ from urllib.parse import quote
 import msgspec
 
 from proa.routing.admission.priority import WaitingTerms
+from proa.routing.spec import OverflowSpec
 
+NO_ENGINE_LEFT = "no_engine_left"
 RETRY_AFTER_S = 5  # a model's engine is loading or away; polls notice its return within a second
 
 
@@ -40,8 +42,10 @@ class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is what goes upstream: the route's alias target or the asked one;
     `rewrites_model` tells that the body says otherwise or nothing. `pool`,
-    `preferred`, `overflow_in_flight` and `choices` are for `Router.choose`: engine
+    `preferred`, `overflow_when` and `choices` are for `Router.choose`: engine
     indexes that take traffic; `preferred` is empty where the pool has no order.
+    `contexts` are tokens by engine, where known; `least_context_tokens` is the
+    smallest, see `context.py`. `fallback` is the same for the route's next model.
     """
 
     route: str
@@ -51,8 +55,11 @@ class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
     fallback_on: frozenset[int] | None
     pool: tuple[int, ...]
     preferred: tuple[int, ...]
-    overflow_in_flight: int | None
+    overflow_when: OverflowSpec | None
     choices: dict[int, Choice]
+    contexts: dict[int, int] = {}
+    least_context_tokens: int | None = None
+    fallback: "RouteMatch | None" = None
     waiting: WaitingTerms = WaitingTerms()
 
 

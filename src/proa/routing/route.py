@@ -1,5 +1,7 @@
 """One route compiled against one fleet view."""
 
+import msgspec
+
 from proa.domain.request import RouteRequest
 from proa.routing.admission.priority import WaitingTerms
 from proa.routing.candidates import Catalogue, PathFamily, path_family
@@ -16,7 +18,7 @@ class Route:
     """
 
     def __init__(self, spec: RouteSpec, catalogue: Catalogue, policy: str) -> None:
-        self.checks = compile_checks(spec.match)
+        self.checks = compile_checks(spec.match, catalogue.adapters)
         self._spec = spec
         self._catalogue = catalogue
         self._family = None if spec.rewrite_path is None else path_family(spec.rewrite_path)
@@ -39,8 +41,31 @@ class Route:
         return found
 
     def _compile(self, asked: str | None, family: PathFamily) -> RouteMatch | Refusal:
+        """The match of the route's or the asked model, and after it those of its other models.
+
+        A model that no engine has ever listed is the client's fault and falls back on nothing.
+        """
+        spec = self._spec
+        first = asked if spec.model is None else spec.model
+        found = self._match(first, family, rewrites=first != asked)
+        if isinstance(found, Refusal) and spec.model is None and self._is_unknown(first):
+            return found
+        following: RouteMatch | None = None
+        for model in reversed(spec.fallback_models):
+            other = self._match(model, family, rewrites=True)
+            if model != first and isinstance(other, RouteMatch):
+                following = msgspec.structs.replace(_told(other, model), fallback=following)
+        if following is None or isinstance(found, Refusal):
+            return following or found
+        return msgspec.structs.replace(found, fallback=following)
+
+    def _is_unknown(self, model: str | None) -> bool:
+        return model is not None and model not in self._catalogue.all_models
+
+    def _match(
+        self, model: str | None, family: PathFamily, *, rewrites: bool
+    ) -> RouteMatch | Refusal:
         spec, catalogue = self._spec, self._catalogue
-        model = asked if spec.model is None else spec.model
         serving = [i for i in self._choices if catalogue.serves(i, model)]
         good = serving
         if spec.min_quality is not None:
@@ -50,15 +75,18 @@ class Route:
         if not pool:
             return self._refusal(model, bool(serving), bool(good))
         preferred = tuple(i for i in pool if catalogue.engines[i].name in spec.prefer)
+        contexts = catalogue.contexts(pool, model)
         return RouteMatch(
             route=spec.name,
             rewrite_path=spec.rewrite_path,
             model=model,
-            rewrites_model=model != asked,
+            rewrites_model=rewrites,
             fallback_on=spec.fallback_on,
             pool=pool,
             preferred=() if len(preferred) == len(pool) else preferred,
-            overflow_in_flight=spec.overflow_when.in_flight,
+            overflow_when=spec.overflow_when if spec.overflow_when.asks else None,
+            contexts=contexts,
+            least_context_tokens=min(contexts.values(), default=None),
             choices=self._choices,
             waiting=self._waiting,
         )
@@ -77,6 +105,17 @@ class Route:
         what = f" for the model `{model}`" if model is not None else ""
         message = f"No engine of route `{spec.name}` is ready{what}"
         return Refusal(503, "no_engine_ready", message, RETRY_AFTER_S, self._waiting)
+
+
+def _told(match: RouteMatch, model: str) -> RouteMatch:
+    """The match of a fallback model, whose choices say so."""
+    choices = {
+        index: msgspec.structs.replace(
+            choice, reason=f"{choice.reason} fallback={header_text(model)}"
+        )
+        for index, choice in match.choices.items()
+    }
+    return msgspec.structs.replace(match, choices=choices)
 
 
 def _choices(spec: RouteSpec, catalogue: Catalogue, policy: str) -> dict[int, Choice]:

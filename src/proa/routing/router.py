@@ -11,17 +11,22 @@
 from collections.abc import Collection, Sequence
 from random import Random
 
+import msgspec
+
 from proa.domain.fleet import FleetView
 from proa.domain.request import RouteRequest
 from proa.routing.candidates import Catalogue
-from proa.routing.decision import RETRY_AFTER_S, Choice, Refusal, RouteMatch
+from proa.routing.classify.model import ready
+from proa.routing.decision import NO_ENGINE_LEFT, RETRY_AFTER_S, Choice, Refusal, RouteMatch
 from proa.routing.loads import Loads
+from proa.routing.needs import Needs, needs_of
+from proa.routing.overflow import OverflowState, pressure
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.policy.registry import make_policy
 from proa.routing.route import Route
 from proa.routing.rules import exact_path
 from proa.routing.shares import admitted
-from proa.routing.spec import RouteSpec, RoutingSpec
+from proa.routing.spec import PolicyName, RouteSpec, RoutingSpec
 
 CATCH_ALL = "default"
 
@@ -36,19 +41,36 @@ class Router:
         self, spec: RoutingSpec, fleet: FleetView, memory: PolicyMemory | None = None
     ) -> None:
         names = [engine.name for engine in fleet.engines]
-        self._policy = make_policy(spec, names, memory or PolicyMemory())
-        catalogue = Catalogue(fleet, {model.name: model.quality for model in spec.models})
+        memory = PolicyMemory() if memory is None else memory
+        self._policy = make_policy(spec, names, memory)
+        self._overflows = memory.overflows
+        loadable = {a.name: a for a in spec.adapters if spec.policy is PolicyName.LORA}
+        qualities = {model.name: model.quality for model in spec.models}
+        catalogue = Catalogue(fleet, qualities, loadable)
+        memory.adapters.know(fleet.engines, loadable)
+        self.loadable = loadable
         specs = (*spec.routes, RouteSpec(name=CATCH_ALL))
         routes = [Route(route, catalogue, spec.policy.value) for route in specs]
         paths = [exact_path(route.match) for route in specs]
         self._any_path = _reachable(routes, paths, None)
         self._by_path = {p: _reachable(routes, paths, p) for p in paths if p is not None}
-        matches = [route.match for route in spec.routes]
-        self.header_names = frozenset(name for match in matches for name, _ in match.headers)
-        self.needs_input_tokens = any(
-            match.max_input_tokens is not None or match.min_input_tokens is not None
-            for match in matches
-        )
+        self._any_needs = needs_of(spec, None)
+        self._needs = {p: needs_of(spec, p) for p in paths if p is not None}
+        self.session_header = spec.policy_options.session_header
+        self.asks_of_policy = self._any_needs.policy
+        self._classifier = None if spec.classifier is None else ready(spec.classifier.model)
+        self._min_probability = 0.0 if spec.classifier is None else spec.classifier.min_probability
+
+    def classified(self, text: str) -> str | None:
+        """The class of a text, None where it is not certain enough."""
+        if self._classifier is None:
+            return None
+        name, probability = self._classifier.classify(text)
+        return name if probability >= self._min_probability else None
+
+    def needs(self, path: str) -> Needs:
+        """What must be known of a request on `path` beside its model."""
+        return self._needs.get(path, self._any_needs)
 
     def match(self, request: RouteRequest) -> RouteMatch | Refusal:
         """The first route whose conditions hold, with its engines for this model."""
@@ -77,32 +99,36 @@ class Router:
             if not pool:
                 return _exhausted(match)
         shares = loads.shares
+        if match.fallback is not None and not any(shares[i] > 0.0 for i in pool):
+            return _exhausted(match)
         for index in pool:
             if shares[index] < 1.0:
                 pool = admitted(pool, shares, rng)
                 break
         if match.preferred:
-            pool = _by_preference(match, pool, loads.in_flight)
+            pool = self._by_preference(match, pool, loads, request)
         if len(pool) == 1:
             return match.choices[pool[0]]
+        if match.model != request.model:
+            request = msgspec.structs.replace(request, model=match.model)
         return match.choices[self._policy.pick(pool, loads, request, rng)]
 
-
-def _by_preference(
-    match: RouteMatch, pool: Sequence[int], in_flight: Sequence[int]
-) -> Sequence[int]:
-    preferred: Sequence[int] = match.preferred
-    if len(pool) != len(match.pool):
-        preferred = [i for i in preferred if i in pool]
-        if not preferred:
-            return pool
-    limit = match.overflow_in_flight
-    if limit is None:
-        return preferred
-    for index in preferred:
-        if in_flight[index] < limit:
+    def _by_preference(
+        self, match: RouteMatch, pool: Sequence[int], loads: Loads, request: RouteRequest
+    ) -> Sequence[int]:
+        preferred: Sequence[int] = match.preferred
+        if len(pool) != len(match.pool):
+            preferred = [i for i in preferred if i in pool]
+            if not preferred:
+                return pool
+        when = match.overflow_when
+        if when is None:
             return preferred
-    return pool
+        state = self._overflows.get(match.route)
+        if state is None:
+            state = self._overflows[match.route] = OverflowState()
+        is_open = state.decide(pressure(when, preferred, loads, request), loads.now_s)
+        return pool if is_open else preferred
 
 
 def _reachable(routes: list[Route], paths: list[str | None], path: str | None) -> tuple[Route, ...]:
@@ -112,4 +138,4 @@ def _reachable(routes: list[Route], paths: list[str | None], path: str | None) -
 
 def _exhausted(match: RouteMatch) -> Refusal:
     message = f"Every engine of route `{match.route}` that could answer has failed"
-    return Refusal(503, "no_engine_left", message, RETRY_AFTER_S)
+    return Refusal(503, NO_ENGINE_LEFT, message, RETRY_AFTER_S)

@@ -13,6 +13,9 @@ class PolicyName(StrEnum):
     WEIGHTED = "weighted"
     ROUND_ROBIN = "round_robin"
     POWER_OF_TWO = "power_of_two"
+    SESSION = "session"
+    PREFIX_AFFINITY = "prefix_affinity"
+    LORA = "lora"
 
 
 class MatchSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +24,10 @@ class MatchSpec(msgspec.Struct, frozen=True, kw_only=True):
     `path` and `model` match exactly, or by prefix when they end in `*`.
     `headers` maps lower-case names to exact values, or `*` for "is present".
     `max_input_tokens` and `min_input_tokens` are inclusive and fail when the
-    number of input tokens is not known.
+    number of input tokens is not known; so do `max_tokens` and `min_tokens`, which
+    bound the client's own limit on the answer. `request_class` is declared or
+    classified, `tenant` the name of a key, `adapter` a LoRA adapter that the request
+    names as its model, exact or by prefix.
     """
 
     path: str | None = None
@@ -29,21 +35,34 @@ class MatchSpec(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
     max_input_tokens: int | None = None
     min_input_tokens: int | None = None
+    max_tokens: int | None = None
+    min_tokens: int | None = None
+    request_class: str | None = msgspec.field(default=None, name="class")
+    tenant: str | None = None
+    adapter: str | None = None
 
 
 class OverflowSpec(msgspec.Struct, frozen=True, kw_only=True):
     """When a route's `overflow` engines join its `prefer` engines.
 
-    `in_flight`: all usable preferred engines hold at least so many requests of
-    ours. None: only when no preferred engine is usable.
+    All usable preferred engines must have reached one of the measures: `in_flight`
+    requests of ours, requests `waiting` in the engine, a predicted wait before the
+    prompt's turn comes. All None: only when no preferred engine is usable.
     """
 
     in_flight: int | None = None
+    waiting: int | None = None
+    predicted_wait_s: float | None = None
+
+    @property
+    def asks(self) -> bool:
+        return (self.in_flight, self.waiting, self.predicted_wait_s) != (None, None, None)
 
 
 class RouteSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One `[[routes]]` entry; names are checked against the engines when the file is read.
 
+    `fallback_models` are taken in order when the route's or the client's model cannot be.
     `priority` and `max_wait_s` are how its requests wait, see `WaitingTerms`.
     """
 
@@ -54,6 +73,7 @@ class RouteSpec(msgspec.Struct, frozen=True, kw_only=True):
     prefer: tuple[str, ...] = ()
     overflow: tuple[str, ...] = ()
     overflow_when: OverflowSpec = OverflowSpec()
+    fallback_models: tuple[str, ...] = ()
     min_quality: float | None = None
     fallback_on: frozenset[int] | None = None
     priority: Priority = Priority.DEFAULT
@@ -65,6 +85,39 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     quality: float
+
+
+class AdapterSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One `[[adapters]]` entry: a LoRA adapter that engines load on demand.
+
+    `model` is the base model, `path` where the engines find the adapter's files.
+    """
+
+    name: str
+    model: str
+    path: str
+
+
+class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`[policy]` but its name.
+
+    `session_header` names the header that keeps a session together, else it is the
+    body's `user`; `session_load_factor` is how far above its share an engine may be
+    loaded for it. `prefix_memory_blocks` bounds what `prefix_affinity` remembers, in blocks of
+    prompts. `adapters_per_engine` is how many adapters an engine holds at one time.
+    """
+
+    session_header: str = "x-session-id"
+    session_load_factor: float = 1.25
+    prefix_memory_blocks: int = 100_000
+    adapters_per_engine: int = 4
+
+
+class ClassifierSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """`[classifier]`: the content of the model's file; below `min_probability` no class is told."""
+
+    model: bytes
+    min_probability: float = 0.5
 
 
 class BreakerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,5 +142,8 @@ class RoutingSpec(msgspec.Struct, frozen=True, kw_only=True):
     routes: tuple[RouteSpec, ...] = ()
     models: tuple[ModelSpec, ...] = ()
     policy: PolicyName = PolicyName.EXPECTED_FINISH
+    policy_options: PolicyOptions = PolicyOptions()
+    adapters: tuple[AdapterSpec, ...] = ()
+    classifier: ClassifierSpec | None = None
     weights: dict[str, float] = {}
     breaker: BreakerSpec = BreakerSpec()
