@@ -8,16 +8,23 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import proa
+from proa.cli.admin_desk import AdminDesk
 from proa.cli.control_server import ControlServer
+from proa.cli.discovery_doors import Discoveries, source_of
+from proa.cli.engine_book import open_book
+from proa.cli.live_engines import LiveEngines
 from proa.cli.systemd import Notifier
 from proa.cli.watch import FileWatch
 from proa.cli.welcome import welcome
 from proa.config.environment import ServiceEnvironment
 from proa.config.faults import ConfigFaults
 from proa.config.load import LoadedConfig
+from proa.config.runtime_engine import engine_schemas
+from proa.control.admin import engine_operations
 from proa.control.app import control_app
 from proa.control.knowledge import WorkersKnowledge
 from proa.control.registry import Registry
+from proa.control.state_file import StateFile
 from proa.errors import ProaError
 from proa.gateway.listeners import inherited_socket
 from proa.gateway.supervisor import Supervisor
@@ -54,7 +61,6 @@ class Program:
     def __init__(
         self, config: LoadedConfig, read: Callable[[], LoadedConfig], service: ServiceEnvironment
     ) -> None:
-        self._config = config
         self._read = read
         self._watchdog_s = service.watchdog_s
         self._notifier = Notifier(service.notify_socket)
@@ -62,21 +68,42 @@ class Program:
         self._logs = config.gateway.logs
         self._log = open_log(self._logs.path, format=self._logs.format)
         listeners = [inherited_socket(descriptor) for descriptor in service.listen_fds]
-        self._supervisor = Supervisor(config.gateway, log=self._log, listeners=listeners)
+        state = StateFile(config.state_file, self._log)
+        book = open_book(config, state, self._log)
+        effective = book.settings()
+        self._supervisor = Supervisor(effective.gateway, log=self._log, listeners=listeners)
         self._registry = Registry(
-            config.control,
+            effective.control,
             audience=self._supervisor,
             log=self._log,
             knowledge=WorkersKnowledge(
                 self._supervisor.rows, lambda: self._supervisor.engine_slots
             ),
         )
+        self._live = LiveEngines(
+            book,
+            state=state,
+            supervisor=self._supervisor,
+            registry=self._registry,
+            log=self._log,
+        )
+        self._discoveries = Discoveries(self._live.found, self._log)
+        desk = AdminDesk(self._live, self._discoveries, view=self._view, reload=self._reload)
+        operations = engine_operations(desk, *engine_schemas())
         self._last_reload: ReloadView | None = None
-        self._control = ControlServer(control_app(self._view, lambda: self._config.control))
+        self._control = ControlServer(
+            control_app(self._view, lambda: self._config.control, operations)
+        )
+        self._reloading = asyncio.Lock()
         self._wake = asyncio.Event()
         self._stop_signals = 0
         self._must_reload = False
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def _config(self) -> LoadedConfig:
+        """The settings in force."""
+        return self._live.config
 
     async def start(self) -> None:
         """Bring everything up and tell where it is.
@@ -93,6 +120,8 @@ class Program:
         await asyncio.gather(self._supervisor.start(), self._look_first())
         await self._control.move(self._config.control.listen)
         self._registry.start()
+        await self._discoveries.follow(self._config.control.discovery)
+        await self._discoveries.first_looks()
         if self._watchdog_s is not None:
             self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
         told = welcome(self._config, self._supervisor.addresses, self._control.address)
@@ -113,13 +142,16 @@ class Program:
             self._wake.clear()
             if self._watch.changed() or self._must_reload:
                 self._must_reload = False
-                await self._reload()
+                with suppress(ProaError):  # told in the log and the status
+                    await self._reload()
             self._log.flush()
 
     async def drain(self) -> int:
         """Let requests in progress end; the exit code."""
         self._notifier.stopping()
         self._log.event("info", "draining")
+        await self._discoveries.close()
+        await self._live.close()
         await self._supervisor.drain()
         return FORCED if self._stop_signals > 1 else 0
 
@@ -127,38 +159,58 @@ class Program:
         """Leave nothing behind, however far the start came."""
         for task in self._tasks:
             task.cancel()
+        await self._discoveries.close()
+        await self._live.close()
         self._supervisor.kill()
         await self._control.stop()
         await self._registry.close()
         self._log.close()
 
-    async def _reload(self) -> None:
-        self._notifier.reloading()
-        error, config = "", self._config
-        try:
-            config = self._read()
-            await self._apply(config)
-        except ProaError as refusal:
-            error = str(refusal)
-            files = refusal.files if isinstance(refusal, ConfigFaults) else ()
-            self._watch.read_again(files or config.files)
-            self._log.event("error", "settings refused, the old ones stay", error=error)
-        else:
-            self._config = config
-            self._watch.read_again(config.files)
-            self._log.event("info", "settings reloaded", generation=self._supervisor.generation)
-        self._last_reload = ReloadView(at_s=time.time(), error=error)
-        self._notifier.ready()
+    async def _reload(self) -> tuple[list[str], list[str]]:
+        """Read the file again; warnings and notes.
 
-    async def _apply(self, config: LoadedConfig) -> None:
+        Raises:
+            ProaError: it cannot be used, and the old settings stay.
+        """
+        async with self._reloading:
+            self._notifier.reloading()
+            error, warnings, config = "", list[str](), self._config
+            try:
+                config = self._read()
+                warnings, notes = await self._apply(config)
+            except ProaError as refusal:
+                error = str(refusal)
+                files = refusal.files if isinstance(refusal, ConfigFaults) else ()
+                self._watch.read_again(files or config.files)
+                self._log.event("error", "settings refused, the old ones stay", error=error)
+                raise
+            finally:
+                told = ReloadView(at_s=time.time(), error=error, warnings=tuple(warnings))
+                self._last_reload = told
+                self._notifier.ready()
+            self._watch.read_again(config.files)
+            self._log.event(
+                "warning" if warnings else "info",
+                "settings reloaded",
+                generation=self._supervisor.generation,
+                warnings=warnings or None,
+                notes=notes or None,
+            )
+        return warnings, notes
+
+    async def _apply(self, config: LoadedConfig) -> tuple[list[str], list[str]]:
         """What can fail goes first, and is taken back when a later step fails."""
+        before = self._config
         try:
+            for spec in config.control.discovery:
+                source_of(spec)
             await self._move(config)
-            await self._supervisor.reload(config.gateway)
+            told = await self._live.take(config)
         except ProaError:
-            await self._move(self._config)
+            await self._move(before)
             raise
-        self._registry.reload(config.control)
+        await self._discoveries.follow(config.control.discovery)
+        return told
 
     async def _move(self, config: LoadedConfig) -> None:
         await self._control.move(config.control.listen)

@@ -19,6 +19,7 @@ VERBS = {
     "serve": ("proa.cli.serve", "run the gateway"),
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
     "emulate": ("proa.cli.emulate", "an engine without a GPU, for trials and tests"),
+    "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),
 }

@@ -3,13 +3,15 @@
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from proa.config.checks import tables
-from proa.config.document import Document
+from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_variable
 from proa.config.fields import VARIABLE
+from proa.errors import InputError
 
 
 class ServiceEnvironment(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,26 +45,55 @@ def service_environment(environ: Mapping[str, str] = os.environ, *, pid: int) ->
 def engine_keys(
     document: Document, environ: Mapping[str, str]
 ) -> tuple[dict[str, str], list[Fault]]:
-    """Values of the variables that `api_key_env` names, and a fault for each unusable one."""
+    """Values of all variables that `api_key_env` names, and a fault for each unusable one."""
     values: dict[str, str] = {}
-    faults = []
-    for index, engine in tables(document.data, "engines"):
-        variable = engine.get("api_key_env")
-        if not isinstance(variable, str) or not VARIABLE.fullmatch(variable):
-            continue  # empty is none; other forms are told by validation.py
-        value = environ.get(variable, "")
-        if value and value.isascii() and value.isprintable() and value.strip() == value:
-            values[variable] = value
-            continue
-        faults.append(
-            document.fault(
-                ("engines", index, "api_key_env"),
-                "the name of a variable in the environment that holds the engine's key",
-                shown=shown_variable(variable),
-                problem="holds no usable key" if value else "is not set",
-            )
-        )
+    faults: list[Fault] = []
+    paths: list[KeyPath] = [
+        ("engines", index, "api_key_env") for index, _ in tables(document.data, "engines")
+    ]
+    for index, source in tables(document.data, "discovery"):
+        if isinstance(source.get("engine"), dict):
+            paths.append(("discovery", index, "engine", "api_key_env"))
+    for path in paths:
+        found, unset = engine_key(document, path, environ)
+        values |= found
+        faults += unset
     return values, faults
+
+
+def named_key(variable: str, environ: Mapping[str, str]) -> str:
+    """The key in a variable that the command line names.
+
+    Raises:
+        InputError: it is not set, or holds nothing that can be sent.
+    """
+    value = environ.get(variable, "") if VARIABLE.fullmatch(variable) else ""
+    if value and value.isascii() and value.isprintable() and value.strip() == value:
+        return value
+    raise InputError(
+        f"{shown_variable(variable)}: accepted is the name of a variable that holds a key"
+    )
+
+
+def engine_key(
+    document: Document, path: KeyPath, environ: Mapping[str, str]
+) -> tuple[dict[str, str], list[Fault]]:
+    """The value of the variable named at `path`, or the fault that it has none."""
+    variable: Any = document.data
+    for part in path:
+        variable = variable[part] if isinstance(part, int) else variable.get(part)
+    if not isinstance(variable, str) or not VARIABLE.fullmatch(variable):
+        return {}, []  # empty is none; other forms are told by validation.py
+    value = environ.get(variable, "")
+    if value and value.isascii() and value.isprintable() and value.strip() == value:
+        return {variable: value}, []
+    fault = document.fault(
+        path,
+        "the name of a variable in the environment that holds the engine's key",
+        shown=shown_variable(variable),
+        problem="holds no usable key" if value else "is not set",
+    )
+    return {}, [fault]
 
 
 def _number(text: str | None) -> int:

@@ -1,13 +1,19 @@
-"""The control plane's pages: metrics, health, readiness, status."""
+"""The control plane's pages: metrics, health, readiness, and the admin API."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from proa.control.access import refusal
+from proa.control.admin import Operation
+from proa.control.admin_documents import StatusDocument
+from proa.control.admin_errors import http_error, told_errors
+from proa.control.admin_request import mutation_refusal
+from proa.control.openapi import openapi_document
 from proa.control.settings import ControlSettings
 from proa.control.status import status_document, unready_reasons
 from proa.telemetry.metrics import CONTENT_TYPE, prometheus_text
@@ -18,7 +24,9 @@ ReadSettings = Callable[[], ControlSettings]
 Page = Callable[[Request], Awaitable[Response]]
 
 
-def control_app(view: ReadView, settings: ReadSettings) -> Starlette:
+def control_app(
+    view: ReadView, settings: ReadSettings, operations: Sequence[Operation] = ()
+) -> Starlette:
     """The application for `control.listen`; both callables give the newest at every request.
 
     `/healthz` and `/readyz` are open to all, everything else is guarded (see `access.py`).
@@ -41,14 +49,43 @@ def control_app(view: ReadView, settings: ReadSettings) -> Starlette:
         del request
         return JSONResponse(status_document(view()))
 
+    async def openapi(request: Request) -> Response:
+        del request
+        return JSONResponse(openapi_document(table, view().version))
+
+    table = [
+        Operation(
+            path="/admin/status",
+            method="GET",
+            summary="The whole gateway: workers, engines, keys, the last reload",
+            page=status,
+            answer=StatusDocument,
+        ),
+        *operations,
+    ]
     return Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/metrics", _guarded(metrics, settings)),
-            Route("/admin/status", _guarded(status, settings)),
-        ]
+            Route("/admin/openapi.json", _guarded(openapi, settings)),
+            *(_route(path, table, settings) for path in dict.fromkeys(o.path for o in table)),
+        ],
+        exception_handlers={HTTPException: http_error},
     )
+
+
+def _route(path: str, table: Sequence[Operation], settings: ReadSettings) -> Route:
+    """All methods of one path, so that others are answered with those that there are."""
+    by_method = {operation.method: operation for operation in table if operation.path == path}
+
+    async def page(request: Request) -> Response:
+        operation = by_method["GET" if request.method == "HEAD" else request.method]
+        if operation.changes and (refused := mutation_refusal(request)) is not None:
+            return refused
+        return await told_errors(operation.page)(request)
+
+    return Route(path, _guarded(page, settings), methods=list(by_method))
 
 
 def _guarded(page: Page, settings: ReadSettings) -> Page:

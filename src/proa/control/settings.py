@@ -5,6 +5,7 @@ import hmac
 
 import msgspec
 
+from proa.domain.discovery import DiscoverySpec
 from proa.domain.fleet import EngineSpec
 
 
@@ -20,11 +21,16 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
     admin API is open to this machine's own programs, and with `insecure` to all.
+    `draining` engines get no new request. `state_file` is where changes at runtime are
+    kept, empty for nowhere, None for the place beside proa.toml.
     """
 
     listen: str = "127.0.0.1:8081"
     poll_interval_s: float = 0.5
     engines: tuple[EngineSpec, ...] = ()
+    draining: frozenset[str] = frozenset()
+    discovery: tuple[DiscoverySpec, ...] = ()
+    state_file: str | None = None
     keys: tuple[AdminKeySpec, ...] = ()
     insecure: bool = False
 
