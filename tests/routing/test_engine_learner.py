@@ -48,7 +48,7 @@ def test_what_was_known_before_holds_until_traffic_tells_better() -> None:
     learner = EngineLearner(start)
     before = learner.timing(100.0)
     assert before is not None
-    assert (before.step, before.source, before.age_s) == (STEP, TimingSource.CATALOGUE, 0.0)
+    assert (before.step, before.source, before.age_s) == (STEP, TimingSource.CATALOGUE, 100.0)
     learner.observe(STREAMING, 100.0)
     after = learner.timing(110.0)
     assert after is not None

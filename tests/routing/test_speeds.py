@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.domain.load import EngineLoad, EngineLoadView
+from proa.domain.load import EngineLoadView
 from proa.domain.timing import EngineTiming, StepTime
 from proa.routing.speeds import (
     ASSUMED,
@@ -50,11 +50,10 @@ def test_without_a_word_before_it_decays_to_the_others() -> None:
     assert fast.base_s == FAST.base_s
 
 
-def test_kv_tokens_that_are_held_now_are_in_the_base() -> None:
+def test_kv_tokens_that_a_sequence_holds_are_in_its_time() -> None:
     step = StepTime(base_s=0.006, per_sequence_s=0.0003, per_kv_token_s=5e-8)
-    load = EngineLoad(at_s=0.0, kv_use=0.5, kv_tokens=100_000)
-    (speed,) = speeds_of([view(EngineTiming(step=step), load=load)])
-    assert speed.base_s == pytest.approx(0.006 + 0.0025)
+    (speed,) = speeds_of([view(EngineTiming(step=step, kv_tokens_per_sequence=2000.0))])
+    assert speed.per_sequence_s == pytest.approx(0.0004)
 
 
 def test_capacity_is_the_cap_or_none() -> None:

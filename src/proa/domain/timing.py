@@ -35,7 +35,8 @@ class EngineTiming(msgspec.Struct, frozen=True, kw_only=True):
     """An engine's speed; `prefill_tokens_per_s` is None while nothing tells it.
 
     `output_tokens` is the mean of its answers, `bytes_per_token` that of request bodies
-    per token of their prompts, None when unknown. `samples` counts what it was learned
+    per token of their prompts, None when unknown. `kv_tokens_per_sequence` is what a running
+    sequence held in the mean, as far as that is known. `samples` counts what it was learned
     from, the last of it `age_s` ago; `prior` is what was said of the engine before.
     """
 
@@ -43,6 +44,7 @@ class EngineTiming(msgspec.Struct, frozen=True, kw_only=True):
     prefill_tokens_per_s: float | None = None
     output_tokens: float | None = None
     bytes_per_token: float | None = None
+    kv_tokens_per_sequence: float = 0.0
     source: TimingSource = TimingSource.ASSUMED
     samples: int = 0
     age_s: float = 0.0

@@ -14,6 +14,7 @@ from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
 from proa.gateway.lease import Lease
 from proa.gateway.link import EngineLink
+from proa.gateway.pace import Pace
 from proa.gateway.relay import EventRelay, TailTooLong
 from proa.gateway.upstream import UpstreamConnection
 from proa.wire.chunked import sole_chunk_size
@@ -100,6 +101,9 @@ class Attempt:
         self.connection = connection
         self.body_sent = True
         exchange.expect_answer()
+        asked, lease = exchange.asked, self.lease
+        if asked is not None and asked.stream and lease.pace is None:
+            lease.pace = Pace(self.link, len(exchange.body), exchange.plane.clock())
         connection.send(self, exchange.upstream_head(self.link), exchange.body)
 
     # what the connection reports
@@ -117,7 +121,7 @@ class Attempt:
     def received(self, parser: ResponseParser) -> None:
         """The parser took in a read; hand on what it found."""
         self.answered = True
-        self.exchange.moved = True
+        self.exchange.moved += 1
         self._mode(self, parser)
 
     def new_relay(self, *, ndjson: bool) -> EventRelay:
@@ -134,7 +138,7 @@ class Attempt:
         size = sole_chunk_size(data)
         if not size or not relay.passes(data):
             return False
-        self.exchange.moved = True
+        self.exchange.moved += 1
         answer.chunk(data, size)
         return True
 

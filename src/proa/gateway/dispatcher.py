@@ -16,6 +16,7 @@ from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.router import Router
 from proa.routing.spec import RoutingSpec
+from proa.telemetry.rows import Engine
 
 
 class Dispatcher:
@@ -44,6 +45,9 @@ class Dispatcher:
             for index, cell in enumerate(self._cells):
                 in_flight[index] += row[cell]
         self.loads.in_flight = in_flight
+        self.loads.waiting_bytes = self._over_workers(
+            [link.waiting_bytes for link in self.links], Engine.WAITING_BYTES
+        )
         turns = self.turns
         if turns is not None and turns.is_limited:
             barred = turns.barred(self, match, tried)
@@ -58,6 +62,19 @@ class Dispatcher:
             link.in_flight + sum([row[link.in_flight_cell] for row in self._other_rows])
             for link in self.links
         ]
+
+    def sequences(self) -> list[int]:
+        """Requests that each engine decodes, of all workers and of other clients."""
+        waiting = self._over_workers([link.waiting for link in self.links], Engine.WAITING)
+        counts = zip(self.in_flight(), waiting, self.loads.foreign, strict=True)
+        return [own - queued + foreign for own, queued, foreign in counts]
+
+    def _over_workers(self, own: list[int], gauge: int) -> list[int]:
+        """The sum of an engine gauge over the workers, of which this one knows its `own` share."""
+        for row in self._other_rows:
+            for index, link in enumerate(self.links):
+                own[index] += row[link.base + gauge]
+        return own
 
     def refresh_shares(self, now_s: float) -> None:
         """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""

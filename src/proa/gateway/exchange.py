@@ -53,7 +53,7 @@ _REQUESTS, _OPEN = Header.REQUESTS, Header.OPEN_EXCHANGES
 
 
 class Exchange:
-    """One request. `moved` is set by every byte of the engine and cleared by the sweep.
+    """One request. `moved` counts reads from the engine since the last sweep.
 
     `committed` is true once anything of the answer was sent; then nothing can be
     retried, and a failure becomes an in-band event. An exchange keeps the settings
@@ -101,7 +101,7 @@ class Exchange:
         # until the end
         self.committed = False
         self.is_over = False
-        self.moved = False
+        self.moved = 0
         self.ttft_s: float | None = None
         self.begun: ClientAnswer | None = None
         self._next_beat_s = 0.0
@@ -349,8 +349,10 @@ class Exchange:
     def sweep(self, now: float) -> None:
         """Every 250 ms: extend the deadline of what moved, end what did not."""
         attempt = self.attempt
+        if attempt is not None and attempt.lease.pace is not None:
+            attempt.lease.pace.window(self.moved, now, is_paused=attempt.paused)
         if self.moved and attempt is not None:
-            self.moved = False
+            self.moved = 0
             attempt.link.moved_at = now
             attempt.link.counts[Engine.RECEIVED] += 1
             if self.committed:
@@ -461,6 +463,9 @@ class Exchange:
         """Generated content arrived: time to first token, and the status is committed."""
         self.ttft_s = self.plane.clock() - self.started_s
         observe_ttft(attempt.link.counts, int(self.ttft_s * 1e6))
+        if attempt.lease.pace is not None:
+            attempt.lease.pace.began(self.started_s + self.ttft_s)
+            self.moved = 0
         if not self.committed:
             self.send_head(attempt, parser)
 
@@ -595,7 +600,7 @@ class Exchange:
             self.body_source.release()
         duration_s = plane.clock() - self.started_s
         if attempt is not None:
-            account(attempt, duration_s)
+            account(attempt, duration_s, outcome)
             tokens = attempt.usage.prompt_tokens
             asked = self.asked
             if tokens and asked is not None and asked.features and outcome is _OK:

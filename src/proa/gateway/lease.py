@@ -2,6 +2,7 @@
 
 from proa.domain.outcome import Outcome
 from proa.gateway.link import EngineLink
+from proa.gateway.pace import Pace
 from proa.telemetry.rows import Engine
 
 _OUTCOME = Engine.OUTCOME
@@ -9,13 +10,17 @@ _OK = Outcome.OK
 
 
 class Lease:
-    """Taken at dispatch, before a byte went out; `release` is idempotent."""
+    """Taken at dispatch, before a byte went out; `release` is idempotent.
 
-    __slots__ = ("_link", "_trial", "open")
+    `pace` is there for streams, from their sending on.
+    """
+
+    __slots__ = ("_link", "_trial", "open", "pace")
 
     def __init__(self, link: EngineLink, now_s: float) -> None:
         self._link = link
         self.open = True
+        self.pace: Pace | None = None
         link.in_flight += 1
         link.row[link.in_flight_cell] = link.in_flight
         self._trial = link.troubled and link.begin(now_s)
@@ -25,6 +30,8 @@ class Lease:
         if not self.open:
             return
         self.open = False
+        if self.pace is not None:
+            self.pace.left()
         link = self._link
         link.in_flight -= 1
         link.row[link.in_flight_cell] = link.in_flight

@@ -17,6 +17,7 @@ from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
 from proa.wire.response_parser import AnswerMemo
 
 if TYPE_CHECKING:
+    from proa.gateway.pace import Pace
     from proa.gateway.upstream import UpstreamConnection
 
 _IDLE_MAX = 512
@@ -35,6 +36,8 @@ class EngineLink:
     `counts` are its counters until the next `tally.flush`.
     `cap` is how many requests all workers may give it at one time; `freed`, where there is
     a cap, is called when one of them has ended.
+    `waiting` streams, of `waiting_bytes` together, have not begun; `sole` is the last one
+    if it met no other and no other met it. `sequences` were decoding at the last sweep.
     """
 
     def __init__(self, spec: EngineSpec, row: memoryview, slot: int, breaker: BreakerSpec) -> None:
@@ -53,6 +56,10 @@ class EngineLink:
         self.idle: deque[UpstreamConnection] = deque()
         self.kind = spec.kind
         self.moved_at = 0.0
+        self.waiting = 0
+        self.waiting_bytes = 0
+        self.sole: Pace | None = None
+        self.sequences = 0
         self.changed: Callable[[], None] = lambda: None
         self.cap = NO_CAP
         self.freed: Callable[[EngineLink], None] | None = None
@@ -82,6 +89,13 @@ class EngineLink:
         """The control plane knows what the engine is."""
         if kind is not self.kind:
             self.kind, self.dialect = kind, dialect_of(self.spec, kind)
+
+    def queue(self, streams: int, body_bytes: int) -> None:
+        """So many more streams of so many bytes together wait for their beginning."""
+        self.waiting += streams
+        self.waiting_bytes += body_bytes
+        self.row[self.base + Engine.WAITING] = self.waiting
+        self.row[self.base + Engine.WAITING_BYTES] = self.waiting_bytes
 
     async def connect(self, factory: Callable[[], asyncio.Protocol]) -> asyncio.Protocol:
         """A new connection.

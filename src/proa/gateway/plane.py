@@ -24,6 +24,7 @@ from proa.gateway.heads import Heads
 from proa.gateway.keys import KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
+from proa.gateway.pace import Windows
 from proa.gateway.request_record import refused_record, request_record
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.token_book import TokenBook
@@ -87,6 +88,7 @@ class DataPlane:
         self._id_prefix = os.urandom(6).hex().encode()
         self._id_count = 0
         self._swept_at = self.now
+        self._windows = Windows()
         self.room = WaitingRoom(self, Heads(rows, row_index, self.other_rows))
         self.row[Header.PID] = os.getpid()
 
@@ -252,7 +254,9 @@ class DataPlane:
         """All timeouts, pools, shares and log buffers; schedules itself again, whatever happens."""
         self.loop.call_later(SWEEP_S, self.sweep)
         now = self.clock()
-        self.row[Header.LOOP_LAG_US] = max(0, int((now - self._swept_at - SWEEP_S) * 1e6))
+        seconds = now - self._swept_at
+        lag_s = max(0.0, seconds - SWEEP_S)
+        self.row[Header.LOOP_LAG_US] = int(lag_s * 1e6)
         self._swept_at = now
         self.now = now
         for connection in list(self.connections):
@@ -261,6 +265,7 @@ class DataPlane:
             except Exception as error:  # one that fails must not keep the others from theirs
                 self.loop.call_exception_handler({"message": "sweep", "exception": error})
                 connection.transport.abort()
+        self._close_windows(seconds, lag_s)
         self.oldest_idle_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
             link.close_idle(self.oldest_idle_s)
@@ -274,6 +279,13 @@ class DataPlane:
         if self.log is not None:
             self.log.flush()
             self.row[Header.LOG_DROPPED] = self.log.dropped
+
+    def _close_windows(self, seconds: float, lag_s: float) -> None:
+        """What came since the last sweep counts for the engines' speeds, unless we were late."""
+        is_good = self._windows.is_good(lag_s)
+        sequences = self.dispatcher.sequences()
+        for link, running in zip(self.dispatcher.links, sequences, strict=True):
+            self._windows.close(link, running, seconds, is_good=is_good)
 
     def flush_counters(self) -> None:
         """Move what was counted since the last time to the shared row."""

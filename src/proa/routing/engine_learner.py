@@ -93,7 +93,7 @@ class PrefillFit:
 class EngineLearner:
     """Takes windows in, tells the timing.
 
-    `start` is what the catalogue or an earlier run says, if anything; `now_s` begins its age.
+    `start` is what the catalogue or an earlier run says, if anything, as of `now_s`.
     """
 
     def __init__(self, start: EngineTiming | None = None, now_s: float = 0.0) -> None:
@@ -104,7 +104,8 @@ class EngineLearner:
         self._bytes_per_token = FadingRatio(_MEMORY)
         self._prefill = PrefillFit()
         self._sequences = 1.0
-        self._seen_s = now_s
+        self._kv_tokens_per_sequence = 0.0
+        self._seen_s = now_s - (start.age_s if start is not None else 0.0)
 
     def observe(self, window: TrafficWindow, now_s: float) -> None:
         """The traffic since the last call."""
@@ -136,9 +137,10 @@ class EngineLearner:
             prefill_tokens_per_s=rate or told.prefill_tokens_per_s,
             output_tokens=self._output_tokens.value or told.output_tokens,
             bytes_per_token=bytes_per_token or told.bytes_per_token,
+            kv_tokens_per_sequence=self._kv_tokens_per_sequence,
             source=TimingSource.LEARNED if learned else told.source,
             samples=learned + told.samples,
-            age_s=max(now_s - self._seen_s, 0.0) if learned else 0.0,
+            age_s=max(now_s - self._seen_s, 0.0),
             prior=told.prior,
         )
 
@@ -146,6 +148,7 @@ class EngineLearner:
         if window.events:
             self._seen_s = now_s
             self._sequences = max(window.sequences, 1.0)
+            self._kv_tokens_per_sequence = window.kv_tokens / self._sequences
         sample = WindowSample(
             seconds=window.seconds,
             tokens=window.events * (self._tokens_per_event.value or 1.0),

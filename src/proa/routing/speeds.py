@@ -19,7 +19,7 @@ _HARDLY_AGED = 0.98
 class Speed(NamedTuple):
     """step = base_s + per_sequence_s x sequences, for at most `capacity` sequences at once.
 
-    The time of the KV tokens that are held now is in `base_s`. `prompt_s_per_byte` is
+    The time of the KV tokens that a sequence holds is in `per_sequence_s`. `prompt_s_per_byte` is
     0 where nothing tells it.
     """
 
@@ -66,13 +66,11 @@ def mean_output(views: Sequence[EngineLoadView]) -> float:
 def _speed(view: EngineLoadView, typical: StepTime, typical_prompt: float) -> Speed:
     timing = view.timing
     step = typical if timing is None else _decayed(timing, timing.prior or typical)
-    kv_tokens = 0.0
-    if view.load is not None and view.load.kv_use is not None and view.load.kv_tokens:
-        kv_tokens = view.load.kv_use * view.load.kv_tokens
+    held = 0.0 if timing is None else timing.kv_tokens_per_sequence
     prompt = None if timing is None else _prompt_s_per_byte(timing)
     return Speed(
-        step.base_s + step.per_kv_token_s * kv_tokens,
-        step.per_sequence_s,
+        step.base_s,
+        step.per_sequence_s + step.per_kv_token_s * held,
         typical_prompt if prompt is None else prompt,
         float(view.max_concurrent or inf),
     )

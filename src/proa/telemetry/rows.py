@@ -70,6 +70,8 @@ class Engine:
     IN_FLIGHT = 0
     BREAKER = 1  # 0 closed, 1 half open, 2 open
     IDLE_CONNECTIONS = 2
+    WAITING = 3  # streams sent that have not begun
+    WAITING_BYTES = 4  # their bodies
     # counters; OUTCOME + Outcome value
     OUTCOME = 8
     RETRIES = 16
@@ -82,11 +84,28 @@ class Engine:
     TTFT_BUCKET = 24
     DURATION_SUM_US = 39
     DURATION_BUCKET = 40
+    # what speeds are learned from, see gateway/pace.py
+    EVENTS = 53  # of streams after their first content, in windows that count
+    STREAM_US = 54  # the time of these streams in these windows
+    SEQUENCES_US = 55  # the same, each times the sequences that the engine had
+    WINDOW_US = 56
+    TOLD_EVENTS = 57  # of streams that told their usage
+    TOLD_TOKENS = 58  # what that was for these events
+    ANSWERS = 59
+    ANSWER_TOKENS = 60
+    PROMPT_BYTES = 61  # bodies whose prompt tokens were told
+    FIRST_COUNT = 62  # streams that met no other prompt: number, time to first content, size
+    FIRST_US = 63
+    FIRST_UNITS = 64
+    FIRST_UNITS2 = 65
+    FIRST_UNITS_US = 66
+    HELD_BYTE_MS = 67  # the time of streams in windows, each times the bytes of its body
+    HELD_EVENT_MS = 68  # the same, each times its events so far
 
 
 _DURATION_SUM_US, _DURATION_BUCKET = Engine.DURATION_SUM_US, Engine.DURATION_BUCKET
 ENGINE_GAUGES = 8
-ENGINE_CELLS = 56
+ENGINE_CELLS = 72
 
 
 class Key:
