@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.control.settings import AdminKeySpec, ControlSettings
@@ -33,7 +34,7 @@ from proa.routing.spec import (
 
 def engine_specs(table: ProaTable, keys: dict[str, str]) -> tuple[EngineSpec, ...]:
     """The engines; `keys` are the values of the variables that they name."""
-    return tuple(_engine(engine, keys) for engine in table.engines)
+    return tuple(engine_spec(engine, keys) for engine in table.engines)
 
 
 def gateway_settings(
@@ -71,13 +72,23 @@ def control_settings(
     engines: tuple[EngineSpec, ...],
     keys: tuple[KeySpec, ...] | None,
     insecure: bool,
+    directory: Path,
 ) -> ControlSettings:
     """The control plane's settings; of the keys those with `admin`."""
-    admins = tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin)
-    return ControlSettings(**_given(table.control), engines=engines, keys=admins, insecure=insecure)
+    given = _given(table.control)
+    if given.get("state_file"):
+        given["state_file"] = str(directory / given["state_file"])
+    return ControlSettings(
+        **given,
+        engines=engines,
+        discovery=discovery_specs(table, directory),
+        keys=tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin),
+        insecure=insecure,
+    )
 
 
-def _engine(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
+def engine_spec(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
+    """One engine; `keys` has the value of the variable that it names."""
     given = {"server": table.name} | _given(table, but={"api_key_env"})
     key = keys[table.api_key_env] if table.api_key_env else ""
     return EngineSpec(**given | _tuples(given, "models"), api_key=key)

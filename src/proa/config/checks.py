@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeGuard
 
+from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
 from proa.gateway.settings import LimitsSettings
@@ -51,13 +52,18 @@ def duplicate_names(data: dict[str, Any], key: str, field: str = "name") -> Foun
 
 
 def _unique_names(data: dict[str, Any]) -> Found:
-    for key in ("engines", "models", "routes", "adapters"):
+    for key in ("engines", "discovery", "models", "routes", "adapters"):
         yield from duplicate_names(data, key)
+    engines = _names(data, "engines")
+    for index, name in enumerate(group_names(data)):
+        if name in engines:
+            yield ("discovery", index, "name"), "an engine has this name, each needs its own"
 
 
 def _engine_count(data: dict[str, Any]) -> Found:
     count = len(tables(data, "engines"))
-    if "engines" not in data or data["engines"] == []:
+    others = data.get("discovery") or _table(data, "control").get("state_file")
+    if ("engines" not in data or data["engines"] == []) and not others:
         yield ("engines",), "at least one [[engines]] with a name and a url is needed"
     elif count > MAX_ENGINES:
         yield ("engines",), f"accepted are up to {MAX_ENGINES} engines, not {count}"
@@ -70,7 +76,7 @@ def _listen_twice(data: dict[str, Any]) -> Found:
 
 
 def _route_engines(data: dict[str, Any]) -> Found:
-    names = _names(data, "engines")
+    names = [*_names(data, "engines"), *group_names(data)]
     for index, route in tables(data, "routes"):
         prefer, overflow = (list(_texts(route, key)) for key in ("prefer", "overflow"))
         for key, earlier, listed in (("prefer", [], prefer), ("overflow", prefer, overflow)):
@@ -179,6 +185,7 @@ def _number_pairs(data: dict[str, Any]) -> Found:
 
 _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _engine_count,
+    discovery_faults,
     _unique_names,
     _listen_twice,
     _route_engines,

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from proa.config import addresses
+from proa.domain.discovery import DiscoveryKind
 from proa.domain.fleet import EngineKind
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import PolicyName
@@ -17,6 +18,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # token, RFC 9110 section 5.6.2
 _GPU = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9]+gb")
 _HASH = re.compile(r"sha256:[0-9a-fA-F]{64}")
+_PORT = re.compile(r"[0-9]{1,5}")
+_DNS_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?")
+_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123, as Kubernetes names
+_SELECTOR = re.compile(r"[A-Za-z0-9!=,._/() -]{1,512}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_TEXT = 256
 _LONGEST_CLASS = 64
@@ -106,6 +111,42 @@ def file_path(value: str) -> str:
     return value
 
 
+def file_path_or_none(value: str) -> str:
+    """A file's path, or nothing."""
+    return value and file_path(value)
+
+
+def dns_address(value: str) -> str:
+    """A name to look up in the DNS, with a port where its record has none."""
+    name, colon, port = value.rpartition(":") if ":" in value else (value, "", "")
+    is_port = not colon or (_PORT.fullmatch(port) and 1 <= int(port) <= 65_535)
+    if len(name) > 253 or not _DNS_NAME.fullmatch(name) or not is_port:
+        raise ValueError('"NAME:PORT" for address records, "_SERVICE._tcp.NAME" for SRV')
+    return value
+
+
+def selector(value: str) -> str:
+    """A label selector as Kubernetes reads it."""
+    if not _SELECTOR.fullmatch(value):
+        raise ValueError('labels such as "kubernetes.io/service-name=vllm", joined by commas')
+    return value
+
+
+def namespace(value: str) -> str:
+    """A namespace of Kubernetes, or nothing for one's own."""
+    if value and not _DNS_LABEL.fullmatch(value):
+        raise ValueError('a namespace such as "default", or "" for that of the gateway')
+    return value
+
+
+def port_name(value: str) -> str:
+    """A port of an EndpointSlice: its name or its number."""
+    is_number = _PORT.fullmatch(value) and 1 <= int(value) <= 65_535
+    if value and not is_number and (value.isdigit() or not _DNS_LABEL.fullmatch(value)):
+        raise ValueError('a port\'s name or number as text, or "" where there is only one')
+    return value
+
+
 Name = Annotated[str, AfterValidator(name)]
 GpuId = Annotated[str, AfterValidator(gpu_id)]
 ModelName = Annotated[str, AfterValidator(model_name)]
@@ -117,6 +158,11 @@ HeaderValue = Annotated[str, AfterValidator(header_value)]
 KeyHash = Annotated[str, AfterValidator(key_hash)]
 VariableName = Annotated[str, AfterValidator(variable_name)]
 FilePath = Annotated[str, AfterValidator(file_path)]
+FilePathOrNone = Annotated[str, AfterValidator(file_path_or_none)]
+DnsAddress = Annotated[str, AfterValidator(dns_address)]
+Selector = Annotated[str, AfterValidator(selector)]
+Namespace = Annotated[str, AfterValidator(namespace)]
+PortName = Annotated[str, AfterValidator(port_name)]
 Listen = Annotated[str, AfterValidator(addresses.listen_address)]
 EngineUrl = Annotated[str, AfterValidator(addresses.engine_url)]
 MetricsUrl = Annotated[str, AfterValidator(addresses.metrics_url)]
@@ -124,6 +170,7 @@ Origin = Annotated[str, AfterValidator(addresses.origin)]
 Network = Annotated[str, AfterValidator(addresses.network)]
 
 Kind = Annotated[EngineKind, Field(strict=False)]
+DiscoveryKindName = Annotated[DiscoveryKind, Field(strict=False)]
 Policy = Annotated[PolicyName, Field(strict=False)]
 PriorityClass = Annotated[Priority, Field(strict=False)]
 

@@ -1,7 +1,7 @@
 """From a file, flags and the environment to the settings of one generation."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import msgspec
 from proa.config.addresses import is_public
 from proa.config.build import control_settings, engine_specs, gateway_settings
 from proa.config.certificates import tls_faults
-from proa.config.classifier_files import read_classifier
 from proa.config.checks import check_document
+from proa.config.classifier_files import read_classifier
+from proa.config.discovery import ungrouped
 from proa.config.document import Document, read_document
 from proa.config.environment import engine_keys
 from proa.config.faults import ConfigFaults, Fault
@@ -19,6 +20,7 @@ from proa.config.keys_file import read_keys
 from proa.config.tables import ProaTable
 from proa.config.validation import validate
 from proa.control.settings import ControlSettings
+from proa.domain.fleet import EngineSpec
 from proa.gateway.settings import GatewaySettings, KeySpec
 
 COMMAND_LINE = "command line"
@@ -42,11 +44,36 @@ NO_FLAGS = Flags()
 
 
 class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """One generation of settings, and the files that it was read from."""
+    """One generation of settings, and the files that it was read from.
+
+    `variables` are those of the environment that the engines' keys come from.
+    `state_file` is where changes at runtime are kept, None for nowhere.
+    """
 
     gateway: GatewaySettings
     control: ControlSettings
     files: tuple[Path, ...]
+    variables: frozenset[str] = frozenset()
+    state_file: Path | None = None
+    rebuild: Callable[[tuple[EngineSpec, ...]], "LoadedConfig"]
+
+    def with_engines(
+        self,
+        engines: tuple[EngineSpec, ...],
+        *,
+        draining: frozenset[str] = frozenset(),
+        groups: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> "LoadedConfig":
+        """The same settings for other engines; `groups` are names in routes that mean several."""
+        built = self.rebuild(engines)
+        replace = msgspec.structs.replace
+        routes = tuple(ungrouped(route, groups or {}) for route in built.gateway.routing.routes)
+        routing = replace(built.gateway.routing, routes=routes)
+        return replace(
+            built,
+            gateway=replace(built.gateway, routing=routing),
+            control=replace(built.control, draining=draining),
+        )
 
 
 def load(
@@ -74,14 +101,31 @@ def load(
         faults += _public_faults(document, keys)
     if table is None or faults:
         raise ConfigFaults([_told_by_flag(fault, flags) for fault in faults], files)
-    engines = engine_specs(table, engine_secrets)
-    return LoadedConfig(
-        gateway=gateway_settings(
-            table, engines=engines, keys=keys, directory=directory, classifier=classifier
-        ),
-        control=control_settings(table, engines=engines, keys=keys, insecure=flags.insecure),
-        files=files,
-    )
+    read = table
+
+    def build(engines: tuple[EngineSpec, ...]) -> LoadedConfig:
+        control = control_settings(
+            read, engines=engines, keys=keys, insecure=flags.insecure, directory=directory
+        )
+        return LoadedConfig(
+            gateway=gateway_settings(
+                read, engines=engines, keys=keys, directory=directory, classifier=classifier
+            ),
+            control=control,
+            files=files,
+            variables=frozenset(engine_secrets),
+            state_file=_state_file(path, control.state_file),
+            rebuild=build,
+        )
+
+    return build(engine_specs(read, engine_secrets))
+
+
+def _state_file(path: Path | None, given: str | None) -> Path | None:
+    """Beside proa.toml, and without one nowhere, if the file does not say it."""
+    if given is not None:
+        return Path(given) if given else None
+    return None if path is None else path.absolute().with_suffix(".state.json")
 
 
 def _with_flags(document: Document, flags: Flags) -> Document:
@@ -140,9 +184,7 @@ def _keys(
         return None, error.faults
 
 
-def _classifier(
-    data: Mapping[str, Any], directory: Path
-) -> tuple[bytes | None, Sequence[Fault]]:
+def _classifier(data: Mapping[str, Any], directory: Path) -> tuple[bytes | None, Sequence[Fault]]:
     name = _value(data, "classifier", "model")
     if not isinstance(name, str) or not name:
         return None, ()

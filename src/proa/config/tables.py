@@ -28,12 +28,12 @@ class GatewayTable(Table):
 class ControlTable(Table):
     listen: f.Listen | None = None
     poll_interval_s: f.PollSeconds | None = None
+    state_file: f.FilePathOrNone | None = None
 
 
-class EngineTable(Table):
-    name: f.Name
-    url: f.EngineUrl
-    metrics_url: f.MetricsUrl | None = None
+class EngineOptionsTable(Table):
+    """What can be said of an engine whatever its address, also of one that is discovered."""
+
     kind: f.Kind | None = None
     models: list[f.ModelName] | None = None
     server: f.Name | None = None
@@ -41,6 +41,29 @@ class EngineTable(Table):
     gpu: f.GpuId | None = None
     max_concurrent_requests: f.CountOrOff | None = None
     api_key_env: f.VariableName | None = None
+
+
+class EngineTable(EngineOptionsTable):
+    name: f.Name
+    url: f.EngineUrl
+    metrics_url: f.MetricsUrl | None = None
+
+
+class DiscoveryTable(Table):
+    name: f.Name
+    kind: f.DiscoveryKindName
+    interval_s: f.PollSeconds | None = None
+    scheme: Literal["http", "https"] | None = None
+    address: f.DnsAddress | None = None
+    record: Literal["a", "srv"] | None = None
+    path: f.FilePath | None = None
+    selector: f.Selector | None = None
+    namespace: f.Namespace | None = None
+    port: f.PortName | None = None
+    api_url: f.EngineUrl | None = None
+    token_file: f.FilePath | None = None
+    ca_file: f.FilePath | None = None
+    engine: EngineOptionsTable = EngineOptionsTable()
 
 
 class ModelTable(Table):
@@ -156,6 +179,7 @@ class ProaTable(Table):
     gateway: GatewayTable = GatewayTable()
     control: ControlTable = ControlTable()
     engines: list[EngineTable] = []
+    discovery: list[DiscoveryTable] = []
     models: list[ModelTable] = []
     routes: list[RouteTable] = []
     adapters: list[AdapterTable] = []

@@ -30,7 +30,7 @@ _ACCEPTED = {
     "literal_error": "one of {expected}",
     "value_error": "{error}",
 }
-_ARRAYS_OF_TABLES = ("engines", "models", "routes", "adapters", "keys")
+_ARRAYS_OF_TABLES = ("engines", "discovery", "models", "routes", "adapters", "keys")
 
 
 def validate(model: type[T], document: Document) -> tuple[T | None, list[Fault]]:
@@ -65,6 +65,8 @@ def _accepted(path: KeyPath, detail: ErrorDetails) -> str:
 
 
 def _missing(path: KeyPath) -> str:
+    if len(path) == 1:
+        return "it is needed"
     return f"every [[{path[0]}]] needs it" if len(path) > 2 else f"[{path[0]}] needs it"
 
 

@@ -87,6 +87,7 @@ class Registry:
             if watch is None or not _is_same_engine(watch.spec, spec):
                 watch = self._new_watch(spec)
             watch.spec = spec
+            watch.is_draining = spec.name in settings.draining
             watch.refresh_view()
             self._watches[spec.name] = watch
         for name, watch in old.items():
@@ -158,7 +159,10 @@ class Registry:
         )
 
     def _new_watch(self, spec: EngineSpec) -> EngineWatch:
-        return EngineWatch(spec, self._connect, self._clock)
+        watch = EngineWatch(spec, self._connect, self._clock)
+        watch.is_draining = spec.name in self._settings.draining
+        watch.refresh_view()
+        return watch
 
     def _end(self, name: str) -> None:
         task = self._tasks.pop(name, None)
