@@ -76,6 +76,9 @@ def test_g53_an_engine_without_metrics_has_no_load_and_takes_traffic() -> None:
         view = await polled(fleet, count=4)
         assert (view.load, view.foreign) == (None, 0)
         assert fleet.state("a") is EngineState.READY
+        fleet.engines["a"].answers["/metrics"] = page(1, 0)
+        await asyncio.sleep(2)
+        assert (await polled(fleet)).load is not None
 
     run(main())
 

@@ -268,3 +268,12 @@ def test_several_answers_make_one_load() -> None:
 def test_several_answers_make_all_facts() -> None:
     facts = merged_facts([EngineFacts(contexts={"a": 1}), EngineFacts(version="2", max_running=3)])
     assert facts == EngineFacts(contexts={"a": 1}, version="2", max_running=3)
+
+
+def test_what_was_measured_of_clients_that_leave() -> None:
+    """SGLang looks for a closed client of a whole answer only every few seconds."""
+    habits = {kind: ADAPTERS[kind].cancel_habit for kind in EngineKind}
+    assert habits[EngineKind.SGLANG].whole_s == 4.0
+    noticed = [habit.stream_s for habit in habits.values() if habit.stream_s is not None]
+    assert max(noticed) <= 1.0
+    assert habits[EngineKind.TGI].whole_s is None  # not measured

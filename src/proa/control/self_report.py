@@ -25,6 +25,8 @@ from proa.engines.sources import (
 )
 
 ABSENT_FOR_S = 30.0
+EMPTY_FOR_S = 2.0
+"""Some engines' pages are empty until their first request."""
 _ABSENT = (400, 401, 403, 404, 405, 501)
 Groups = tuple[tuple[LoadSource, ...], ...]
 
@@ -118,8 +120,9 @@ class SelfReport:
         if load is None:
             told = f"status {reply.status}" if reply.status != 200 else "nothing known in it"
             self.note = f"{probe.path}: {told}"
-        if load is None and (reply.status == 200 or reply.status in _ABSENT):
-            self._absent_until_s[place] = self._clock() + ABSENT_FOR_S
+            for_s = EMPTY_FOR_S if reply.status == 200 else ABSENT_FOR_S
+            if reply.status == 200 or reply.status in _ABSENT:
+                self._absent_until_s[place] = self._clock() + for_s
         return load
 
     def _is_absent(self, place: Probe | None) -> bool:
