@@ -80,13 +80,14 @@ async def pair(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
     make_backends(directory / "backends")
     engines: dict[str, LocalProcess] = {}
     urls = {name: f"http://127.0.0.1:{free_port()}" for name in NAMES}
+    metrics = {name: free_port() for name in NAMES}
     try:
         for name, url in urls.items():
             port = int(url.rpartition(":")[2])
-            engines[name] = triton(name, port=port, metrics_port=free_port(), directory=directory)
+            engines[name] = triton(name, port=port, metrics_port=metrics[name], directory=directory)
             await engines[name].start()
         await asyncio.gather(*(engine.wait_ready() for engine in engines.values()))
-        async with Serving([str(configuration(directory, urls))]) as serving:
+        async with Serving([str(configuration(directory, urls, metrics))]) as serving:
             yield Pair(serving, engines, urls)
     finally:
         await asyncio.gather(*(engine.stop() for engine in engines.values()))
@@ -94,8 +95,12 @@ async def pair(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
             remove_shared_memory(name)
 
 
-def configuration(directory: Path, urls: dict[str, str]) -> Path:
-    tables = (f'[[engines]]\nname = "{name}"\nurl = "{url}"\n' for name, url in urls.items())
+def configuration(directory: Path, urls: dict[str, str], metrics: dict[str, int]) -> Path:
+    tables = (
+        f'[[engines]]\nname = "{name}"\nurl = "{url}"\n'
+        f'metrics_url = "http://127.0.0.1:{metrics[name]}/metrics"\n'
+        for name, url in urls.items()
+    )
     file = directory / "proa.toml"
     file.write_text(SETTINGS + "".join(tables))
     return file
@@ -106,6 +111,7 @@ async def test_it_is_found_out_with_its_models(pair: Pair) -> None:
     for name in NAMES:
         engine = await pair.engine(name)
         assert (engine["kind"], engine["models"]) == ("triton", ["echo", "llm"])
+        assert engine["version"] == "2.51.0"
 
 
 async def test_one_answer(pair: Pair) -> None:
@@ -155,6 +161,19 @@ async def test_a_full_queue_sends_requests_to_the_other_server(pair: Pair) -> No
     assert engine["outcomes"]["busy"] >= 1
     assert set(engine["breaker"].values()) == {"closed"}
     await asyncio.gather(*direct)
+
+
+async def test_what_waits_in_triton_is_read_from_its_other_port(pair: Pair) -> None:
+    first = pair.urls["first"]
+    direct = [asyncio.create_task(pair.post(ECHO, SLOW, first)) for _ in range(QUEUE + 1)]
+
+    def waits(status: dict[str, Any]) -> bool:
+        return ((status["engines"][0]["load"] or {}).get("waiting") or 0) >= 1
+
+    status = await pair.serving.until(waits)
+    assert status["engines"][0]["load"]["running"] is None  # Triton does not say it
+    await asyncio.gather(*direct)
+    await pair.serving.until(lambda status: status["engines"][0]["load"]["waiting"] == 0)
 
 
 async def refused(requests: list[asyncio.Task[httpx.Response]]) -> httpx.Response:
