@@ -39,7 +39,6 @@ class EngineConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._write = self._transport.write
         self._parser = httptools.HttpRequestParser(self)
 
     def data_received(self, data: bytes) -> None:
@@ -91,6 +90,11 @@ class EngineConnection(asyncio.Protocol):
             self._answer(request)
         else:
             self._queue.append(request)
+
+    def _write(self, data: bytes) -> None:
+        """uvloop refuses writes to a closed transport, also before `connection_lost`."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def _answer(self, request: Request) -> None:
         self._keeps_open = request.keeps_open
