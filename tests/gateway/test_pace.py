@@ -4,9 +4,9 @@ import pytest
 
 from proa.domain.fleet import EngineSpec
 from proa.gateway.link import EngineLink
-from proa.gateway.pace import UNIT_BYTES, Pace, Windows
+from proa.gateway.pace import Pace, Windows
 from proa.routing.spec import BreakerSpec
-from proa.telemetry.rows import Engine, SharedRows
+from proa.telemetry.rows import UNIT_BYTES, Engine, SharedRows
 from proa.wire.usage import Usage
 
 

@@ -13,6 +13,7 @@ from proa.cli.control_server import ControlServer
 from proa.cli.discovery_doors import Discoveries, source_of
 from proa.cli.engine_book import open_book
 from proa.cli.live_engines import LiveEngines
+from proa.cli.speed_watch import SpeedWatch, remembered_speeds
 from proa.cli.systemd import Notifier
 from proa.cli.watch import FileWatch
 from proa.cli.welcome import welcome
@@ -22,7 +23,7 @@ from proa.config.load import LoadedConfig
 from proa.config.runtime_engine import engine_schemas
 from proa.control.admin import engine_operations
 from proa.control.app import control_app
-from proa.control.knowledge import WorkersKnowledge
+from proa.control.learned_speeds import LearnedSpeeds
 from proa.control.registry import Registry
 from proa.control.state_file import StateFile
 from proa.errors import ProaError
@@ -72,14 +73,15 @@ class Program:
         book = open_book(config, state, self._log)
         effective = book.settings()
         self._supervisor = Supervisor(effective.gateway, log=self._log, listeners=listeners)
-        self._registry = Registry(
-            effective.control,
-            audience=self._supervisor,
-            log=self._log,
-            knowledge=WorkersKnowledge(
-                self._supervisor.rows, lambda: self._supervisor.engine_slots
-            ),
+        speeds = LearnedSpeeds(
+            self._supervisor.rows,
+            lambda: self._supervisor.engine_slots,
+            remembered=remembered_speeds(state),
         )
+        self._registry = Registry(
+            effective.control, audience=self._supervisor, log=self._log, knowledge=speeds
+        )
+        self._speed_watch = SpeedWatch(speeds, self._registry, state, self._log)
         self._live = LiveEngines(
             book,
             state=state,
@@ -122,6 +124,7 @@ class Program:
         self._registry.start()
         await self._discoveries.follow(self._config.control.discovery)
         await self._discoveries.first_looks()
+        self._tasks.append(asyncio.create_task(self._speed_watch.follow()))
         if self._watchdog_s is not None:
             self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
         told = welcome(self._config, self._supervisor.addresses, self._control.address)
@@ -159,6 +162,7 @@ class Program:
         """Leave nothing behind, however far the start came."""
         for task in self._tasks:
             task.cancel()
+        self._speed_watch.write()
         await self._discoveries.close()
         await self._live.close()
         self._supervisor.kill()

@@ -71,6 +71,10 @@ class Registry:
     def loads(self) -> LoadView:
         return self._board.view
 
+    def refresh_loads(self) -> None:
+        """Publish the loads anew: something is known that no poll has brought."""
+        self._board.answered()
+
     def start(self) -> None:
         """Begin to poll; needs a running event loop."""
         self._is_started = True

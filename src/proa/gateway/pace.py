@@ -6,11 +6,8 @@ content are not counted, and a stream that its client ever paused is left out fr
 """
 
 from proa.gateway.link import EngineLink
-from proa.telemetry.rows import Engine
+from proa.telemetry.rows import UNIT_BYTES, Engine
 from proa.wire.usage import Usage
-
-UNIT_BYTES = 16
-"""Of prompts in the sums for time per byte: squares of large bodies must fit in 64 bits."""
 
 _SAMPLE_MAX_BYTES = 1_048_576
 _LAG_LIMIT_S = 0.005

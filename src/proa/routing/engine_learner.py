@@ -121,6 +121,10 @@ class EngineLearner:
         if window.stream_s > 0.0:
             self._decoded(window, now_s)
 
+    @property
+    def has_learned(self) -> bool:
+        return self._steps.samples > 0
+
     def timing(self, now_s: float) -> EngineTiming | None:
         """What is thought now; None when nothing was ever seen or said."""
         step, learned = self._steps.step, self._steps.samples

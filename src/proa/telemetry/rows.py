@@ -104,6 +104,8 @@ class Engine:
 
 
 _DURATION_SUM_US, _DURATION_BUCKET = Engine.DURATION_SUM_US, Engine.DURATION_BUCKET
+UNIT_BYTES = 16
+"""Of prompts in the sums for time per byte: squares of large bodies must fit in 64 bits."""
 ENGINE_GAUGES = 8
 ENGINE_CELLS = 72
 
