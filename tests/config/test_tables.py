@@ -5,6 +5,7 @@ import pytest
 from pydantic import BaseModel
 
 from proa.config import tables
+from proa.domain.dialect import ChatTemplate
 from proa.gateway.settings import LimitsSettings, LogSettings, TlsSettings
 from proa.routing.spec import BreakerSpec, MatchSpec, ModelSpec, OverflowSpec, RouteSpec
 
@@ -17,7 +18,6 @@ from proa.routing.spec import BreakerSpec, MatchSpec, ModelSpec, OverflowSpec, R
         (tables.LogsTable, LogSettings),
         (tables.TlsTable, TlsSettings),
         (tables.MatchTable, MatchSpec),
-        (tables.ModelTable, ModelSpec),
         (tables.OverflowTable, OverflowSpec),
         (tables.RouteTable, RouteSpec),
     ],
@@ -25,4 +25,13 @@ from proa.routing.spec import BreakerSpec, MatchSpec, ModelSpec, OverflowSpec, R
 def test_a_table_has_the_keys_of_its_settings(
     table: type[BaseModel], settings: type[msgspec.Struct]
 ) -> None:
-    assert set(table.model_fields) == {field.name for field in msgspec.structs.fields(settings)}
+    assert set(table.model_fields) == names(settings)
+
+
+def test_models_and_templates_have_the_keys_of_their_settings() -> None:
+    assert set(tables.ModelTable.model_fields) == names(ModelSpec) | {"chat_template"}
+    assert set(tables.ChatTemplateTable.model_fields) == names(ChatTemplate) | {"name"}
+
+
+def names(settings: type[msgspec.Struct]) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(settings)}

@@ -20,7 +20,7 @@ from tests.gateway.foreign import (
 from tests.gateway.harness import serving
 from tests.gateway.routes import MAIN_FIRST, main_first
 
-from proa.domain.dialect import CHAT_TEMPLATES, ChatTemplate, TritonFields
+from proa.domain.dialect import ChatTemplate, TritonFields
 from proa.domain.fleet import EngineKind
 from proa.routing.spec import RouteSpec, RoutingSpec
 from proa.telemetry.rows import Engine
@@ -94,16 +94,19 @@ async def test_one_connection_serves_many() -> None:
 @pytest.mark.parametrize(
     ("settings", "engine_template", "prompt"),
     [
-        ({}, CHAT_TEMPLATES["chatml"], "<|im_start|>user\n안녕<|im_end|>\n<|im_start|>assistant\n"),
+        ({}, "chatml", "<|im_start|>user\n안녕<|im_end|>\n<|im_start|>assistant\n"),
         (
-            {"chat_templates": {"scripted": ChatTemplate(user="<{content}>", generation="!")}},
-            CHAT_TEMPLATES["chatml"],
+            {
+                "chat_templates": {"mine": ChatTemplate(user="<{content}>", generation="!")},
+                "model_templates": {"scripted": "mine"},
+            },
+            "chatml",
             "<안녕>!",
         ),
     ],
     ids=["of the engine", "of the model"],
 )
-async def test_templates(settings: Any, engine_template: ChatTemplate, prompt: str) -> None:
+async def test_templates(settings: Any, engine_template: str, prompt: str) -> None:
     async with always(TRITON_WHOLE) as engine:
         one = spec(engine, chat_template=engine_template)
         async with serving(one, **settings) as gateway:

@@ -7,9 +7,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from proa.config.discovery import discovery_specs
+from proa.config.dialect_fields import triton_fields
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.control.settings import AdminKeySpec, ControlSettings
+from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.gateway.settings import (
     AdmissionSettings,
@@ -59,6 +61,10 @@ def gateway_settings(
         keys=keys,
         cors_allow_origins=tuple(table.cors.allow_origins or ()),
         limits=LimitsSettings(**_given(table.limits)),
+        chat_templates={
+            t.name: ChatTemplate(**_given(t, but={"name"})) for t in table.chat_templates
+        },
+        model_templates={m.name: m.chat_template for m in table.models if m.chat_template},
         logs=_logs(table, directory),
         tls=_tls(table, directory),
         admission=AdmissionSettings(**_given(table.admission, but={"retry_budget"})),
@@ -90,8 +96,10 @@ def control_settings(
 def engine_spec(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
     """One engine; `keys` has the value of the variable that it names."""
     given = {"server": table.name} | _given(table, but={"api_key_env"})
+    if table.triton is not None:
+        given["triton"] = triton_fields(table.triton)
     key = keys[table.api_key_env] if table.api_key_env else ""
-    return EngineSpec(**given | _tuples(given, "models"), api_key=key)
+    return EngineSpec(**given | _tuples(given, "models", "lacks"), api_key=key)
 
 
 def _routing(
@@ -99,7 +107,11 @@ def _routing(
 ) -> RoutingSpec:
     return RoutingSpec(
         routes=tuple(_route(route) for route in table.routes),
-        models=tuple(ModelSpec(**_given(model)) for model in table.models),
+        models=tuple(
+            ModelSpec(name=model.name, quality=model.quality)
+            for model in table.models
+            if model.quality is not None
+        ),
         weights={engine.name: engine.weight for engine in engines},
         breaker=BreakerSpec(**_given(table.breaker)),
         policy=table.policy.name or RoutingSpec().policy,

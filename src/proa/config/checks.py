@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
+from proa.domain.dialect import CHAT_TEMPLATES
 from proa.gateway.settings import LimitsSettings
 from proa.routing.spec import BreakerSpec
 from proa.telemetry.rows import MAX_ENGINES
@@ -52,7 +53,7 @@ def duplicate_names(data: dict[str, Any], key: str, field: str = "name") -> Foun
 
 
 def _unique_names(data: dict[str, Any]) -> Found:
-    for key in ("engines", "discovery", "models", "routes", "adapters"):
+    for key in ("engines", "discovery", "models", "chat_templates", "routes", "adapters"):
         yield from duplicate_names(data, key)
     engines = _names(data, "engines")
     for index, name in enumerate(group_names(data)):
@@ -171,6 +172,16 @@ def _headers_once(data: dict[str, Any]) -> Found:
             seen.add(header.lower())
 
 
+def _chat_templates(data: dict[str, Any]) -> Found:
+    known = [*CHAT_TEMPLATES, *_names(data, "chat_templates")]
+    for key in ("engines", "models"):
+        for index, entry in tables(data, key):
+            name = entry.get("chat_template")
+            if isinstance(name, str) and name not in known:
+                path: KeyPath = (key, index, "chat_template")
+                yield path, f"no template has this name; {_known(name, known)}"
+
+
 def _number_pairs(data: dict[str, Any]) -> Found:
     for table, settings, small, large in (
         ("limits", LimitsSettings(), "max_body_bytes", "body_budget_bytes"),
@@ -196,6 +207,7 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _adapter_policy,
     _headers_once,
     _number_pairs,
+    _chat_templates,
 )
 
 

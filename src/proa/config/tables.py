@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from proa.config import dialect_fields as d
 from proa.config import fields as f
 
 
@@ -47,6 +48,9 @@ class EngineTable(EngineOptionsTable):
     name: f.Name
     url: f.EngineUrl
     metrics_url: f.MetricsUrl | None = None
+    lacks: list[d.LackedPath] | None = None
+    chat_template: f.Name | None = None
+    triton: d.TritonNames | None = None
 
 
 class DiscoveryTable(Table):
@@ -68,7 +72,17 @@ class DiscoveryTable(Table):
 
 class ModelTable(Table):
     name: f.ModelName
-    quality: f.Quality
+    quality: f.Quality | None = None
+    chat_template: f.Name | None = None
+
+
+class ChatTemplateTable(Table):
+    name: f.Name
+    begin: str | None = None
+    system: d.RoleForm | None = None
+    user: d.RoleForm | None = None
+    assistant: d.RoleForm | None = None
+    generation: str | None = None
 
 
 class MatchTable(Table):
@@ -181,6 +195,7 @@ class ProaTable(Table):
     engines: list[EngineTable] = []
     discovery: list[DiscoveryTable] = []
     models: list[ModelTable] = []
+    chat_templates: list[ChatTemplateTable] = []
     routes: list[RouteTable] = []
     adapters: list[AdapterTable] = []
     policy: PolicyTable = PolicyTable()

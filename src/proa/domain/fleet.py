@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from proa.domain.dialect import PLAIN, ChatTemplate, TritonFields
+from proa.domain.dialect import TritonFields
 
 
 class EngineKind(StrEnum):
@@ -46,6 +46,7 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     (`unix:/path/to.sock`). `api_key` is the resolved secret, empty for none.
     `metrics_url` is where its metrics are if not on `url`, path included. `gpu` is an id
     of the catalogue. `max_concurrent_requests` 0 leaves the limit to what is learned.
+    `lacks` are the paths whose requests are translated for it; None: by its kind.
     """
 
     name: str
@@ -59,7 +60,7 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     gpu: str = ""
     max_concurrent_requests: int = 0
     lacks: tuple[str, ...] | None = None
-    chat_template: ChatTemplate = PLAIN
+    chat_template: str = "plain"
     triton: TritonFields = TritonFields()
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from proa.domain.dialect import ChatTemplate
+from proa.domain.dialect import CHAT_TEMPLATES, PLAIN, ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import RoutingSpec
@@ -73,8 +73,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is None when the
     gateway is open, and a tuple, even an empty one, when a key is demanded.
     `retry_budget` is the share of traffic that may be retries.
-    `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are those
-    of models, by name; they go before an engine's own.
+    `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are what
+    the file adds to those that proa has; `model_templates` are names of templates by model.
     """
 
     listen: str = "127.0.0.1:8080"
@@ -91,3 +91,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     admission: AdmissionSettings = AdmissionSettings()
     heartbeat_s: float = 0.0
     chat_templates: dict[str, ChatTemplate] = {}
+    model_templates: dict[str, str] = {}
+
+    def chat_template(self, model: str | None, engine_template: str) -> ChatTemplate:
+        """The template for a model: its own, else that of the engine, by the name it goes by."""
+        name = self.model_templates.get(model or "", engine_template)
+        return self.chat_templates.get(name) or CHAT_TEMPLATES.get(name, PLAIN)

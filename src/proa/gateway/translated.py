@@ -65,13 +65,12 @@ def _translated(decision: bytes, name: str) -> bytes:
 def _context(exchange: "Exchange", link: EngineLink, model: str | None) -> Context:
     plane, asked = exchange.plane, exchange.asked
     assert asked is not None
-    templates = exchange.settings.chat_templates
     return Context(
         answer_id=exchange.request_id.decode("ascii", "replace"),
         created_s=int(plane.wall_clock()),
         input_tokens=plane.tokens.estimate(asked, exchange.body) or 0,
         count_tokens=lambda text: plane.tokens.text_tokens(model, text),
-        template=templates.get(model or "", link.spec.chat_template),
+        template=exchange.settings.chat_template(model, link.spec.chat_template),
         triton=link.spec.triton,
     )
 
