@@ -3,10 +3,17 @@
 import pytest
 from tests.emulator.profiles import asked
 
+from proa.catalog.gpus import GPUS
+from proa.catalog.step_times import catalogue_timing
 from proa.config.profile_file import shipped_profiles
 from proa.emulator.virtual import replay
 
 SHIPPED = shipped_profiles()
+KV_BYTES_PER_TOKEN = {
+    "Qwen/Qwen3-8B": 2 * 36 * 8 * 128 * 2,
+    "Qwen/Qwen3-14B": 2 * 40 * 8 * 128 * 2,
+}
+"""2 x layers x KV heads x head dimension x 2 bytes, from the models' config.json."""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,24 @@ def test_each_token_takes_the_published_step(
         assert sequence.first_token_s is not None
         tpot_ms = (sequence.finished_s - sequence.first_token_s) / 199 * 1e3
         assert tpot_ms == pytest.approx(base_ms + per_sequence_ms * users)
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"),
+    [
+        ("rtx-pro-6000-8b", "rtx-pro-6000-96gb"),
+        ("rtx-5060-ti-8b", "rtx-5060-ti-16gb"),
+        ("rtx-pro-6000-14b", "rtx-pro-6000-96gb"),
+        ("rtx-5060-ti-14b", "rtx-5060-ti-16gb"),
+    ],
+)
+def test_shipped_profiles_and_the_catalogue_agree(name: str, gpu: str) -> None:
+    timing = catalogue_timing(gpu, SHIPPED[name].model)
+    assert timing is not None
+    assert SHIPPED[name].step == timing.step
+    row = GPUS[gpu]
+    kv_bytes = SHIPPED[name].kv_tokens * KV_BYTES_PER_TOKEN[SHIPPED[name].model]
+    assert 0 < kv_bytes < row.memory_bytes
 
 
 @pytest.mark.parametrize("profile", SHIPPED.values(), ids=lambda profile: profile.name)
