@@ -11,14 +11,15 @@ from proa.domain.load import EngineLoad, EngineLoadView, LoadView
 
 PublishLoads = Callable[[LoadView], None]
 _BUNDLED_SHARE = 0.1
+_BUNDLED_S = 0.05
 _VALID_LIMITS = 2
 
 
 class LoadBoard:
     """Makes and publishes `LoadView`s.
 
-    Answers that come within a tenth of the poll interval go out as one view. `view` is
-    the newest that was published.
+    Answers that come within a tenth of the poll interval, at most 50 ms, go out as one
+    view. `view` is the newest that was published.
     """
 
     def __init__(
@@ -42,7 +43,8 @@ class LoadBoard:
         """A poll of an engine has ended, with or without an answer."""
         if self._due is None:
             loop = asyncio.get_running_loop()
-            self._due = loop.call_later(self._poll_interval_s() * _BUNDLED_SHARE, self.publish)
+            wait_s = min(self._poll_interval_s() * _BUNDLED_SHARE, _BUNDLED_S)
+            self._due = loop.call_later(wait_s, self.publish)
 
     def publish(self) -> None:
         """Make a view of now and give it away."""
