@@ -149,7 +149,7 @@ async def test_the_official_openai_client(boat: Boat) -> None:
             await client.chat.completions.create(
                 model="smol", messages=[{"role": "user", "content": "word " * 2000}]
             )
-        assert "exceed" in str(too_long.value)
+        assert too_long.value.code == "context_length_exceeded"
         with pytest.raises(openai.NotFoundError):
             await client.chat.completions.create(model="none", messages=MESSAGES)
 
@@ -198,6 +198,29 @@ async def test_a_client_that_leaves_frees_the_slot(boat: Boat) -> None:
         while await boat.busy_slots(engine):
             await asyncio.sleep(0.02)
     await boat.serving.until(lambda s: sum(e["in_flight"] for e in s["engines"]) == 0)
+
+
+async def test_what_others_give_an_engine_is_seen(boat: Boat) -> None:
+    status = await boat.serving.until(lambda _: True)
+    aux = next(engine for engine in status["engines"] if engine["name"] == "aux")
+    assert aux["context_tokens"] == {"smol": 1024}
+    assert aux["max_concurrent"] == SLOTS["aux"]
+    wanted = {"running": 1, "waiting": 2}
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        body = {"model": "smol", "messages": MESSAGES, "max_tokens": 40, "ignore_eos": True}
+        url = f"{boat.urls['aux']}/v1/chat/completions"
+        others = [asyncio.create_task(client.post(url, json=body)) for _ in range(3)]
+
+        def seen(status: dict[str, Any]) -> bool:
+            return any(
+                wanted.items() <= (engine["load"] or {}).items() and engine["foreign"] == 3
+                for engine in status["engines"]
+                if engine["name"] == "aux"
+            )
+
+        await boat.serving.until(seen)
+        assert await engine_of_one_request(boat) == "main"
+        await asyncio.gather(*others)
 
 
 async def test_an_engine_killed_in_a_stream_ends_it_with_an_error_and_comes_back(
