@@ -137,7 +137,7 @@ async def test_a_prompt_that_fits_nowhere_is_a_client_error_before_any_engine() 
     ):
         see(gateway, {"main": [model("scripted", 100)], "aux": [model("scripted", 1000)]})
         answer = await gateway.ask(chat("word " * 3000))
-        error = json.loads(answer.body)["error"]
+        error = json.loads(answer.body.data)["error"]
         told = (answer.status, error["type"], error["code"])
         assert told == (400, "invalid_request_error", "context_length_exceeded")
         assert gateway.header(Header.REFUSED_NO_ENGINE) == 1
@@ -191,7 +191,7 @@ async def test_a_session_keeps_its_engine() -> None:
         ScriptedEngine() as aux,
         serving(main, aux, routing=routing) as gateway,
     ):
-        seen = {}
+        seen: dict[str, str | None] = {}
         for number in range(24):
             session = f"s{number % 8}"
             asked = chat("hi", user=session) if number % 2 else chat("hi")

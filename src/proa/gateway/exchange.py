@@ -250,10 +250,29 @@ class Exchange:
         if self.queued_s:
             self._decision = with_wait(self._decision, self.queued_s)
         link = self._dispatcher.links[choice.index]
+        adapters = self._dispatcher.router.loadable
+        if (
+            adapters
+            and match.model in adapters
+            and self.plane.loader.holds(self, link, match.model)
+        ):
+            return
         if link.dialect is not None and begin(self, link, self._decision):
             return
         self.attempt = Attempt(self, link)
         self.attempt.start()
+
+    def adapter_answered(self, link: EngineLink, fault: str) -> None:
+        """The engine has loaded the adapter that this request waits for, or could not."""
+        match = self._match
+        assert match is not None
+        if not fault:
+            self.attempt = Attempt(self, link)
+            self.attempt.start()
+        elif len(self._tried) < len(match.pool):
+            self._dispatch()
+        else:
+            self.refuse(503, fault, outcome=Outcome.NOT_READY)
 
     def _fall_back(self, match: RouteMatch, asked: Asked) -> None:
         """Go on with the route's next model."""

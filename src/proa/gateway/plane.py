@@ -16,6 +16,7 @@ from proa.domain.fleet import EngineSpec, EngineState, EngineView, FleetView
 from proa.domain.load import LoadView
 from proa.domain.outcome import Outcome
 from proa.engines.models import bare_model
+from proa.gateway.adapter_loader import AdapterLoader
 from proa.gateway.answers import error_body
 from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
@@ -84,6 +85,7 @@ class DataPlane:
         self._published = FleetView(0, ())
         self._loads = LoadView(0, ())
         self._memory = PolicyMemory()
+        self.loader = AdapterLoader(loop, self._memory.adapters)
         self._per_client: dict[str, int] = {}
         self._id_prefix = os.urandom(6).hex().encode()
         self._id_count = 0

@@ -107,7 +107,7 @@ class Router:
                 break
         if match.preferred:
             pool = self._by_preference(match, pool, loads, request)
-        if len(pool) == 1:
+        if len(pool) == 1 and not self._policy.is_always_asked:
             return match.choices[pool[0]]
         if match.model != request.model:
             request = msgspec.structs.replace(request, model=match.model)

@@ -40,6 +40,7 @@ class Policy(ABC):
     """
 
     name: ClassVar[PolicyName]
+    is_always_asked: ClassVar[bool] = False  # also when there is only one candidate
 
     def __init__(self, engines: Sequence[str], spec: RoutingSpec, memory: PolicyMemory) -> None:
         weights = spec.weights

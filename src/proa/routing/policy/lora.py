@@ -18,6 +18,7 @@ class Lora(Policy):
     """
 
     name = PolicyName.LORA
+    is_always_asked = True
 
     def __init__(self, engines: Sequence[str], spec: RoutingSpec, memory: PolicyMemory) -> None:
         super().__init__(engines, spec, memory)

@@ -26,6 +26,7 @@ class PrefixAffinity(Policy):
     """
 
     name = PolicyName.PREFIX_AFFINITY
+    is_always_asked = True
 
     def __init__(self, engines: Sequence[str], spec: RoutingSpec, memory: PolicyMemory) -> None:
         super().__init__(engines, spec, memory)
