@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import httpx
+import openai
 import pytest
 import pytest_asyncio
 from tests.cli.serving import Serving
@@ -29,6 +31,8 @@ STREAM = "/v2/models/llm/generate_stream"
 ENDLESS = {"text_input": "x", "stream": True, "max_tokens": 100_000}
 SLOW = {"text_input": "x", "delay_s": 1.0}
 SHORT = {"text_input": "x", "delay_s": 0.4}
+SAID: Any = [{"role": "user", "content": "hi"}]  # for both official clients
+TOOL: Any = {"type": "function", "function": {"name": "f"}}
 QUEUE = 2  # of the model echo, beside the one request that it works on
 SETTINGS = """
 [gateway]
@@ -222,3 +226,51 @@ async def test_a_server_killed_in_a_stream_ends_it_with_an_error_and_comes_back(
 
 async def ready(pair: Pair) -> None:
     await pair.serving.until(lambda s: all(e["state"] == "ready" for e in s["engines"]))
+
+
+async def test_openais_client_talks_to_it(pair: Pair) -> None:
+    await ready(pair)
+    speaker = openai.AsyncOpenAI(base_url=f"{pair.serving.url}/v1", api_key="k", max_retries=0)
+    asked: Any = {"model": "llm", "max_tokens": 3, "messages": SAID}
+    raw = await speaker.chat.completions.with_raw_response.create(**asked)
+    assert raw.headers["x-proa-decision"].endswith("translated=triton")
+    choice = (await speaker.chat.completions.create(**asked)).choices[0]
+    assert (choice.message.content, choice.finish_reason) == ("word0 word1 word2 ", "stop")
+    stream = await speaker.chat.completions.create(**asked, stream=True)
+    told = [event.choices[0] async for event in stream]
+    assert [c.delta.content for c in told] == ["", "word0 ", "word1 ", "word2 ", None]
+    assert [c.finish_reason for c in told] == [None, None, None, None, "stop"]
+    text = await speaker.completions.create(model="echo", prompt="안녕")
+    assert text.choices[0].text == "녕안"
+    with pytest.raises(openai.BadRequestError, match="`tools` is not translated"):
+        await speaker.chat.completions.create(**asked, tools=[TOOL])
+
+
+async def test_anthropics_client_talks_to_it(pair: Pair) -> None:
+    speaker = anthropic.AsyncAnthropic(base_url=pair.serving.url, api_key="k", max_retries=0)
+    asked: Any = {"model": "llm", "max_tokens": 3, "messages": SAID}
+    async with speaker.messages.stream(**asked) as stream:
+        assert [text async for text in stream.text_stream] == ["word0 ", "word1 ", "word2 "]
+        final = await stream.get_final_message()
+    assert final.stop_reason == "end_turn"
+    counted = await speaker.messages.count_tokens(model="llm", messages=SAID)
+    assert 0 < counted.input_tokens == final.usage.input_tokens
+
+
+async def test_a_translated_request_overflows_to_the_other_server(pair: Pair) -> None:
+    first = pair.urls["first"]
+    direct = [asyncio.create_task(pair.post(ECHO, SLOW, first)) for _ in range(2 * QUEUE + 4)]
+    assert (await asyncio.wait_for(asyncio.shield(refused(direct)), 10)).status_code == 503
+    answer = await pair.post("/v1/completions", {"model": "echo", "prompt": "abc"})
+    assert answer.json()["choices"][0]["text"] == "cba"
+    assert answer.headers["x-proa-engine"] == "second"
+    await asyncio.gather(*direct)
+
+
+async def test_a_client_that_leaves_a_translated_stream_stops_the_model(pair: Pair) -> None:
+    endless = {"model": "llm", "messages": SAID, "stream": True, "max_tokens": 100_000}
+    async with RawClient.connect(pair.serving.url, timeout_s=10) as client:
+        await client.send(json_request(endless, "/v1/chat/completions"))
+        await client.read_until(b"word30 ")
+    await pair.log_says("cancelled after 3")
+    await pair.serving.until(lambda s: sum(e["in_flight"] for e in s["engines"]) == 0)

@@ -68,10 +68,14 @@ class Translation:
 
     def feed(self, data: bytes) -> bytes:
         """The client's events for what arrived."""
-        data = self._rest + data
-        end = last_event_end(data)
-        self._rest = data[end:]
-        return self._events(event_data(event) for event, _ in split_events(data[:end]))
+        if self._rest:
+            data = self._rest + data
+        if data.endswith(b"\n\n"):
+            self._rest = b""
+        else:
+            end = last_event_end(data)
+            data, self._rest = data[:end], data[end:]
+        return self._events(_events_data(data))
 
     def finish(self) -> bytes:
         """The client's events for what is left: the engine has ended its answer."""
@@ -94,6 +98,17 @@ class Translation:
             else:
                 out.append(self.event(data))
         return b"".join(out)
+
+
+def _events_data(block: bytes) -> list[bytes]:
+    """The data of each event in a block of whole ones; without CR, cut by plain searches."""
+    if block.find(b"\r") >= 0:
+        return [event_data(event) for event, _ in split_events(block)]
+    return [
+        event[5:].lstrip(b" ") if event.startswith(b"data:") and event.find(b"\n") < 0
+        else event_data(event)
+        for event in block.split(b"\n\n")
+    ]  # fmt: skip
 
 
 class _Sign(msgspec.Struct, gc=False):
