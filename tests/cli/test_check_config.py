@@ -51,7 +51,7 @@ def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFix
     assert "secret" not in out
     told = json.loads(out)
     assert set(told) == {
-        "ok", "file", "gateway", "control", "policy", "engines", "models", "routes",
+        "ok", "file", "gateway", "control", "policy", "engines", "discovery", "models", "routes",
     }  # fmt: skip
     assert told["engines"][0]["api_key"] is True
     (route,) = told["routes"]
@@ -78,3 +78,12 @@ def test_insecure_is_accepted_here_too(tmp_path: Path) -> None:
     path.write_text('[gateway]\nlisten = "0.0.0.0:80"\n[[engines]]\nname = "a"\nurl = "http://h"\n')
     assert main(["check-config", str(path)]) == 2
     assert main(["check-config", str(path), "--insecure"]) == 0
+
+
+def test_places_where_engines_are_looked_for_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "proa.toml"
+    path.write_text('[[discovery]]\nname = "pool"\nkind = "dns"\naddress = "h.example:8000"\n')
+    assert main(["check-config", str(path)]) == 0
+    assert "pool       dns   h.example:8000" in capsys.readouterr().out

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 import dns.message
+import dns.rcode
 import dns.rrset
 import pytest
 from dns.asyncresolver import Resolver
@@ -51,7 +52,7 @@ class _Server(asyncio.DatagramProtocol):
         if str(query.question[0].name) == NAME and self._records:
             answer.answer.append(dns.rrset.from_text(NAME, 1, "IN", "SRV", *self._records))
         else:
-            answer.set_rcode(3)
+            answer.set_rcode(dns.rcode.NXDOMAIN)
         self._transport.sendto(answer.to_wire(), addr)
 
 

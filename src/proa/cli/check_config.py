@@ -9,6 +9,7 @@ import msgspec
 
 from proa.config.faults import ConfigFaults
 from proa.config.load import Flags, LoadedConfig, load
+from proa.domain.discovery import DiscoverySpec
 from proa.domain.fleet import EngineSpec
 from proa.errors import InputError
 from proa.routing.spec import RouteSpec
@@ -52,6 +53,7 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
         "control": {"listen": config.control.listen, "keys": len(config.control.keys)},
         "policy": routing.policy.value,
         "engines": [_engine(engine) for engine in gateway.engines],
+        "discovery": [_source(source) for source in config.control.discovery],
         "models": [msgspec.to_builtins(model) for model in routing.models],
         "routes": [_route(route) for route in routing.routes],
     }
@@ -60,6 +62,11 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
 def _engine(engine: EngineSpec) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(engine)
     return told | {"api_key": bool(engine.api_key)}
+
+
+def _source(source: DiscoverySpec) -> dict[str, Any]:
+    where = source.address or source.path or source.selector
+    return {"name": source.name, "kind": source.kind.value, "where": where}
 
 
 def _route(route: RouteSpec) -> dict[str, Any]:
@@ -87,6 +94,10 @@ def _print_text(path: Path, summary: dict[str, Any]) -> None:
             (e["name"], e["url"], e["kind"], ", ".join(e["models"]) or "discovered")
             for e in summary["engines"]
         ],
+    )
+    _print_rows(
+        ("discovery", "kind", "where"),
+        [(d["name"], d["kind"], d["where"]) for d in summary["discovery"]],
     )
     _print_rows(
         ("route", "match", "prefer", "overflow"),

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from proa.config.document import KeyPath
-from proa.config.faults import shown_value
 from proa.config.tables import DiscoveryTable, ProaTable
 from proa.domain.discovery import DiscoverySpec
 from proa.routing.spec import RouteSpec
@@ -84,8 +83,3 @@ def _spec(entry: DiscoveryTable, directory: Path) -> DiscoverySpec:
             given[key] = str(directory / given[key])
     options = entry.engine.model_dump(exclude_unset=True, mode="json")
     return DiscoverySpec(**given, engine=options)
-
-
-def shown_source(spec: DiscoverySpec) -> str:
-    """Where a source looks, for a person."""
-    return shown_value(spec.address or spec.path or spec.selector)
