@@ -34,6 +34,14 @@ def test_short_intervals_leave_an_answer_its_time() -> None:
     assert age_limit_s(2.0) == pytest.approx(6.0)
 
 
+def test_the_plateau_of_an_engine_that_keeps_requests_waiting() -> None:
+    answers = [(1.0 + n, 40, 9, 49) for n in range(3)]
+    loads = track(*answers)
+    assert loads.plateau.cap == 44
+    loads.forget()
+    assert loads.plateau.cap is None
+
+
 def test_foreign_is_what_we_did_not_send() -> None:
     assert track((1.0, 5, 3, 6)).foreign_at(1.0, 9.0) == 2
 

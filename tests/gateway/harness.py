@@ -25,6 +25,7 @@ from proa.gateway.connection import ClientConnection
 from proa.gateway.messages import ApplySettings
 from proa.gateway.plane import DataPlane
 from proa.gateway.settings import GatewaySettings, KeySpec, LimitsSettings
+from proa.routing.admission.priority import Priority
 from proa.telemetry.logs import Log, RequestRecord
 from proa.telemetry.rows import (
     TTFT_BOUNDS_US,
@@ -77,13 +78,17 @@ class Gateway:
     `records` has one entry for each finished request, in order of their ends.
     """
 
-    def __init__(self, settings: GatewaySettings, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, settings: GatewaySettings, *, tls: ssl.SSLContext | None = None,
+        rows: SharedRows | None = None, row_index: int = 1,
+    ) -> None:  # fmt: skip
         self.shift_s = 0.0
-        self.rows = SharedRows.create(3)
-        self.rows.use(1)
-        self.row = self.rows.rows[1]
+        self._own_rows = rows is None
+        self.rows = rows or SharedRows.create(3)
+        self.rows.use(row_index)
+        self.row = self.rows.rows[row_index]
         loop = cast(asyncio.AbstractEventLoop, UnsweptLoop(asyncio.get_running_loop()))
-        self.plane = DataPlane(loop, self.rows, 1, Random(1), clock=self.clock)
+        self.plane = DataPlane(loop, self.rows, row_index, Random(1), clock=self.clock)
         self.plane.log = self._log = RecordingLog()
         self.url = ""
         self._tls = tls
@@ -200,6 +205,8 @@ class Gateway:
             "connections": self.header(Header.CONNECTIONS),
             "open exchanges": self.header(Header.OPEN_EXCHANGES),
             "body bytes": self.header(Header.BODY_BYTES),
+            "queued": sum(self.header(Header.QUEUED + rank) for rank in range(4)),
+            "head of the queue": self.header(Header.HEAD_CLASS),
         }
         found |= {f"in flight {name}": self.in_flight(name) for name in self._slots}
         found |= {f"key {name}": self.key(name, Key.IN_FLIGHT) for name in self._key_slots}
@@ -246,7 +253,8 @@ class Gateway:
             link.close_idle()
         await asyncio.sleep(0)
         self._log.close()
-        os.close(self.rows.descriptor)
+        if self._own_rows:
+            os.close(self.rows.descriptor)
 
 
 @asynccontextmanager
@@ -284,10 +292,17 @@ def engine_spec(engine: AnyEngine, name: str, **more: Any) -> EngineSpec:
     return EngineSpec(name=name, url=url, **more)
 
 
-def key_spec(name: str, text: str, *, max_concurrent_requests: int = 0) -> KeySpec:
+def key_spec(
+    name: str, text: str, *, max_concurrent_requests: int = 0, priority: Priority | None = None
+) -> KeySpec:
     """An API key whose text is `text`."""
     digest = sha256(text.encode()).digest()
-    return KeySpec(name=name, digest=digest, max_concurrent_requests=max_concurrent_requests)
+    return KeySpec(
+        name=name,
+        digest=digest,
+        max_concurrent_requests=max_concurrent_requests,
+        priority=priority,
+    )
 
 
 def descriptors() -> set[tuple[str, str]]:

@@ -21,11 +21,6 @@ class Knowledge:
         del spec, engine
         return None
 
-    def plateau(self, spec: EngineSpec, engine: EngineView) -> int | None:
-        """How many requests at one time bring an engine's most, None while unknown."""
-        del spec, engine
-        return None
-
 
 class WorkersKnowledge(Knowledge):
     """What the workers count in the shared rows; `slots` gives each engine's place there."""

@@ -64,7 +64,7 @@ class LoadBoard:
     def _engine(self, watch: EngineWatch, now_s: float, limit_s: float) -> EngineLoadView:
         spec, engine = watch.spec, watch.view
         load = watch.loads.load_at(now_s, limit_s)
-        plateau = self._knowledge.plateau(spec, engine)
+        plateau = watch.loads.plateau.cap
         return EngineLoadView(
             name=spec.name,
             load=load,

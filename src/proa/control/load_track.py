@@ -5,6 +5,7 @@ from collections import deque
 import msgspec
 
 from proa.domain.load import EngineLoad
+from proa.routing.admission.plateau import PlateauCap
 
 POLLS_KEPT = 3
 HIT_RATE_OVER_S = 60.0
@@ -20,12 +21,14 @@ def age_limit_s(poll_interval_s: float) -> float:
 class LoadTrack:
     """What an engine said, in the order that it came; time is an argument.
 
-    `last` is the newest answer, however old. Where an engine tells prefix hits as two
+    `last` is the newest answer, however old; `plateau` is what the answers tell of how many
+    requests the engine works on at most. Where an engine tells prefix hits as two
     counters, their rate over the last minute is filled in.
     """
 
     def __init__(self) -> None:
         self.last: EngineLoad | None = None
+        self.plateau = PlateauCap()
         self._prefixes: deque[tuple[float, float, float]] = deque()
         self._foreign: deque[tuple[float, int]] = deque(maxlen=POLLS_KEPT)
 
@@ -33,6 +36,7 @@ class LoadTrack:
         """Take in an answer and how many requests of ours the engine had at that moment."""
         rate = load.prefix_hit_rate if load.prefix_hit_rate is not None else self._hit_rate(load)
         self.last = msgspec.structs.replace(load, prefix_hit_rate=rate)
+        self.plateau.observe(load.running, load.waiting)
         if load.running is not None or load.waiting is not None:
             asked = (load.running or 0) + (load.waiting or 0)
             self._foreign.append((load.at_s, max(0, asked - own_in_flight)))
@@ -54,6 +58,7 @@ class LoadTrack:
     def forget(self) -> None:
         """The engine went away; what comes back is another one."""
         self.last = None
+        self.plateau.forget()
         self._foreign.clear()
         self._prefixes.clear()
 

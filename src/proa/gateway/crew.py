@@ -168,7 +168,7 @@ class Crew:
     async def _one_worker(self) -> dict[str, int | str]:
         """From the start of a worker to its end, and why it ended."""
         try:
-            worker = WorkerProcess(self._pool.rows, self._pool.take())
+            worker = WorkerProcess(self._pool.rows, self._pool.bells, self._pool.take())
         except OwnFault as fault:
             return {"reason": str(fault)}
         try:

@@ -1,6 +1,7 @@
-"""Which rows of the shared counters belong to no worker."""
+"""Which rows of the shared counters, with their bells, belong to no worker."""
 
 from proa.errors import OwnFault
+from proa.gateway.bells import Bells
 from proa.telemetry.rows import SharedRows
 
 
@@ -9,6 +10,7 @@ class RowPool:
 
     def __init__(self, rows: SharedRows) -> None:
         self.rows = rows
+        self.bells = Bells.create()
         self._free = list(range(1, len(rows.rows)))
 
     def take(self) -> int:

@@ -19,6 +19,7 @@ import uvloop
 
 from proa.errors import ProaError
 from proa.gateway.acceptor import Acceptor
+from proa.gateway.bells import Bells
 from proa.gateway.client_queue import ClientQueue
 from proa.gateway.connection import ClientConnection
 from proa.gateway.listeners import inherited_socket
@@ -47,6 +48,8 @@ class Worker:
     def __init__(self, arguments: argparse.Namespace, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._plane = DataPlane(loop, SharedRows.attach(arguments.rows_fd), arguments.row, Random())
+        if arguments.bell_fd:
+            self._hang(Bells(arguments.bell_fd), arguments.row)
         # supervisor
         self._channel = socket.socket(fileno=arguments.channel_fd)
         self._answers: asyncio.StreamWriter | None = None
@@ -65,6 +68,11 @@ class Worker:
         accept_s = await self._told_to_end
         await self._drain(accept_s)
         following.cancel()
+
+    def _hang(self, bells: Bells, row_index: int) -> None:
+        """Listen to our bell, and know those of the other workers."""
+        self._plane.room.heads.bells = bells
+        self._loop.add_reader(bells.descriptor(row_index), self._plane.room.rung)
 
     # what the supervisor says
 
@@ -188,6 +196,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--row", type=int, required=True)
     parser.add_argument("--listen-fd", type=int, action="append", default=[])
     parser.add_argument("--clients-fd", type=int)
+    parser.add_argument("--bell-fd", type=int, action="append", default=[])
     parsed = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
+from proa.gateway.bells import Bells
 from proa.gateway.messages import Message, SettingsRefused, frame, next_message
 from proa.telemetry.rows import Header, SharedRows
 
@@ -18,11 +19,12 @@ class WorkerProcess:
     did not fetch before its end can be fetched back.
     """
 
-    def __init__(self, rows: SharedRows, row_index: int) -> None:
+    def __init__(self, rows: SharedRows, bells: Bells, row_index: int) -> None:
         self.row_index = row_index
         self.row = rows.rows[row_index]
         self.handed = 0
         self._rows = rows
+        self._bells = bells.descriptors
         self._writer: asyncio.StreamWriter | None = None
         self._answers: asyncio.Task[None] | None = None
         self._refused: SettingsRefused | None = None
@@ -68,13 +70,14 @@ class WorkerProcess:
                 end.setblocking(False)
             inherited["--clients-fd"] = self._queue[1].fileno()
         arguments = [f"{name}={descriptor}" for name, descriptor in inherited.items()]
+        arguments += [f"--bell-fd={bell}" for bell in self._bells]
         arguments += [f"--listen-fd={listener.fileno()}" for listener in listeners]
         command = [sys.executable, "-m", "proa.gateway.worker", f"--row={self.row_index}"]
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *command,
                 *arguments,
-                pass_fds=[*inherited.values(), *(listener.fileno() for listener in listeners)],
+                pass_fds=[*inherited.values(), *self._bells, *map(socket.socket.fileno, listeners)],
                 stdin=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )

@@ -18,7 +18,8 @@ REQUEST_READ = frozenset(
     (b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade",
      b"authorization", b"x-api-key", b"content-encoding", b"content-type", b"origin",
      b"access-control-request-method", b"x-request-id", b"x-forwarded-for",
-     b"x-forwarded-proto", b"x-forwarded-host", b"forwarded", b"via")
+     b"x-forwarded-proto", b"x-forwarded-host", b"forwarded", b"via", b"x-proa-priority",
+     b"x-proa-deadline-ms")
 )  # fmt: skip
 REQUEST_DROP = HOP_BY_HOP | {b"accept-encoding", b"http2-settings"}
 RESPONSE_READ = frozenset(
