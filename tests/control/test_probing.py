@@ -106,3 +106,69 @@ async def test_a_redirect_is_not_followed() -> None:
     moved = b"HTTP/1.1 302 Found\r\nlocation: http://192.0.2.1/\r\ncontent-length: 0\r\n\r\n"
     async with serving(Server(moved)) as url:
         assert await ask(url) == Reply(302, b"")
+
+
+async def test_a_name_of_which_no_address_listens_is_down() -> None:
+    """`localhost` may have an IPv6 and an IPv4 address."""
+    with closed_port() as port:
+        silence = await ask(f"http://localhost:{port}")
+        assert silence == Silence(Health.DOWN, "ECONNREFUSED")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [
+        (
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n",
+            b"abc",
+        ),
+        (b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nabc", b"abc"),
+        (b"HTTP/1.0 200 OK\r\n\r\nabc", b"abc"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc", b"abc"),
+    ],
+)
+async def test_answers_end_where_they_say(answer: bytes, reply: bytes) -> None:
+    async with serving(Server(answer)) as url:
+        assert await ask(url, Probe("/x")) == Reply(200, reply)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc",
+        b"HTTP/1.1 200 OK\r\n",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+    ],
+)
+async def test_half_an_answer_is_none(answer: bytes) -> None:
+    async with serving(Server(answer)) as url:  # and nothing when asked again
+        silence = await ask(url, Probe("/x"))
+    assert isinstance(silence, Silence)
+    assert silence.health is Health.DOWN
+
+
+async def test_questions_at_one_time_have_a_connection_each_and_keep_it() -> None:
+    script = Server(*[OK] * 6)
+    async with serving(script) as url:
+        engine = EngineProbe(EngineSpec(name="e", url=url))
+        for _ in range(2):
+            replies = await asyncio.gather(*(engine.ask(PROBE) for _ in range(3)))
+            assert replies == [Reply(200, b"ok")] * 3
+        await engine.close()
+    assert script.connections == 3
+
+
+async def test_what_a_request_says() -> None:
+    script = Server(OK)
+    async with serving(script) as url:
+        engine = EngineProbe(EngineSpec(name="e", url=url + "/base", api_key="secret"))
+        await engine.ask(PROBE)
+        await engine.close()
+    head = script.heads[0].lower()
+    assert head.startswith(b"post /base/v2/repository/index http/1.1\r\nhost: 127.0.0.1:")
+    assert head.count(b"host:") == 1
+    for name in ("authorization: bearer secret", "content-type: application/json"):
+        assert name.encode() in head
+    for name in ("content-length: 2", "accept-encoding: identity", "user-agent: proa"):
+        assert name.encode() in head

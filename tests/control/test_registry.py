@@ -114,7 +114,7 @@ def test_a_connection_that_died_is_tried_again_once() -> None:
                 raise error
             return await engine(request)
 
-        fleet.registry._watches["a"]._probe._client._transport = httpx.MockTransport(first_fails)
+        fleet.registry._watches["a"]._probe._transport = httpx.MockTransport(first_fails)
         await fleet.registry.poll("a")
         assert fleet.state("a") is EngineState.READY
         engine.down = httpx.RemoteProtocolError("closed")

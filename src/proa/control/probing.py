@@ -2,12 +2,13 @@
 
 import asyncio
 import errno
-import ssl
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
+from proa.control.probe_transport import ProbeTransport
 from proa.domain.fleet import EngineSpec
 from proa.engines.base import Health
 from proa.engines.sources import Probe, Reply
@@ -39,17 +40,16 @@ class EngineProbe:
     """
 
     def __init__(self, spec: EngineSpec, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        is_socket = spec.url.startswith("unix:")
-        headers = {"accept-encoding": "identity", "user-agent": "proa"}
+        self._base = "http://localhost" if spec.url.startswith("unix:") else spec.url
+        self._headers = {
+            "host": urlsplit(self._base).netloc,
+            "accept": "*/*",
+            "accept-encoding": "identity",
+            "user-agent": "proa",
+        }
         if spec.api_key:
-            headers["authorization"] = f"Bearer {spec.api_key}"
-        self._client = httpx.AsyncClient(
-            base_url="http://localhost" if is_socket else spec.url,
-            headers=headers,
-            timeout=PROBE_TIMEOUT_S,
-            transport=transport or _transport(spec.url),
-            trust_env=False,
-        )
+            self._headers["authorization"] = f"Bearer {spec.api_key}"
+        self._transport = transport or ProbeTransport(spec.url, max_body_bytes=MAX_REPLY_BYTES)
 
     async def ask(self, probe: Probe) -> Reply | Silence:
         """Send a probe; a connection that died is tried again once, on a new one."""
@@ -66,15 +66,17 @@ class EngineProbe:
 
     async def close(self) -> None:
         """Close all connections to the engine."""
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def _ask_once(self, probe: Probe) -> Reply | Silence:
-        content_type = {"content-type": "application/json"} if probe.body else None
-        request = self._client.build_request(
-            probe.method, probe.path, content=probe.body or None, headers=content_type
+        headers = self._headers
+        if probe.body:
+            headers = headers | {"content-type": "application/json"}
+        request = httpx.Request(
+            probe.method, self._base + probe.path, headers=headers, content=probe.body or None
         )
         async with asyncio.timeout(PROBE_TIMEOUT_S):
-            response = await self._client.send(request, stream=True)
+            response = await self._transport.handle_async_request(request)
             try:
                 return await _read(response)
             finally:
@@ -91,14 +93,6 @@ async def _read(response: httpx.Response) -> Reply | Silence:
         if len(body) > MAX_REPLY_BYTES:
             return Silence(Health.MISSED, f"reply over {MAX_REPLY_BYTES} bytes")
     return Reply(response.status_code, bytes(body))
-
-
-def _transport(url: str) -> httpx.AsyncHTTPTransport:
-    if url.startswith("unix:"):
-        return httpx.AsyncHTTPTransport(uds=url.removeprefix("unix:"), trust_env=False)
-    if url.startswith("https:"):
-        return httpx.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
-    return httpx.AsyncHTTPTransport(verify=False, trust_env=False)  # plain http: no certificates
 
 
 def _silence(error: Exception) -> Silence:
