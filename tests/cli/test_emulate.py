@@ -22,7 +22,7 @@ async def emulating(*arguments: str) -> AsyncIterator[dict[str, Any]]:
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             line = await process.stdout.readline()
         yield json.loads(line)
     finally:
@@ -84,7 +84,7 @@ async def test_the_gateway_serves_two_of_them_as_one() -> None:
 
 
 async def until_ready(client: httpx.AsyncClient) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len((await client.get("/v1/models")).json()["data"]) < 1:
             await asyncio.sleep(0.05)
 
