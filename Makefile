@@ -51,7 +51,7 @@ setup-system:  ## what Debian has to provide: nginx to compare with, curl (root 
 bench: $(TEST)  ## proa, nginx and a direct connection before the same engines
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-test-engines: $(ENGINES)/.models-made $(ENGINES)/.sglang-installed  ## proa before a real vLLM and SGLang: 12 GB in .engines
+test-engines: $(ENGINES)/.models-made $(ENGINES)/.sglang-installed  ## proa before a real vLLM and SGLang: 10 GB in .engines
 	@nice -n 19 $(BIN)/python -m pytest tests/engines_live --engines=$(ENGINES) $(ARGS)
 
 lock: $(BIN)/python  ## resolve pyproject.toml and requirements/*.in anew
