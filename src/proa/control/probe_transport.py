@@ -8,6 +8,7 @@ import asyncio
 import os
 import re
 import ssl
+from typing import cast
 from urllib.parse import urlsplit
 
 import httptools
@@ -95,8 +96,7 @@ class _Connection(asyncio.Protocol):
     # asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by class
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None or self._answer.done():  # nobody has asked for that
