@@ -225,3 +225,15 @@ async def test_a_status_that_the_route_falls_back_on() -> None:
         vllm = spec(other, EngineKind.VLLM, "aux")
         async with serving(spec(triton), vllm, routing=routing) as gateway:
             assert (await gateway.ask(ask())).header("x-proa-engine") == "aux"
+
+
+async def test_what_a_models_engines_can_not_say_goes_to_the_routes_next_model() -> None:
+    route = RouteSpec(name="r", fallback_models=("other",))
+    async with always(TRITON_WHOLE) as triton, ScriptedEngine() as engine:
+        vllm = spec(engine, EngineKind.VLLM, "aux")
+        async with serving(spec(triton), vllm, routing=RoutingSpec(routes=(route,))) as gateway:
+            gateway.see(models={"main": ("scripted",), "aux": ("other",)})
+            answer = await gateway.ask(ask(tools=[{"type": "function"}]))
+            assert (answer.status, answer.header("x-proa-engine")) == (200, "aux")
+            assert (triton.requests, len(engine.requests)) == ([], 1)
+            assert b'"model":"other"' in engine.requests[0].body

@@ -24,7 +24,7 @@ from tests.gateway.harness import serving
 
 from proa.domain.fleet import EngineKind
 from proa.testing.chat import chat_completion
-from proa.testing.raw_response import request_bytes
+from proa.testing.raw_response import json_request, request_bytes
 from proa.testing.replies import json_reply, sse_reply
 from proa.testing.scripted_engine import ScriptedEngine
 
@@ -112,6 +112,12 @@ async def test_tokens_are_estimated_where_the_engine_can_not_count(kind: EngineK
         assert 3 <= decoded(answer)["input_tokens"] <= 40
         assert "translated=estimate" in str(answer.header("x-proa-decision"))
         assert engine.requests == []
+
+
+async def test_a_body_without_messages_has_no_tokens_to_count() -> None:
+    async with ScriptedEngine() as engine, serving(spec(engine)) as gateway:
+        answer = await gateway.ask(json_request({"model": "scripted"}, COUNT))
+        assert (answer.status, decoded(answer)["error"]["type"]) == (400, "invalid_request_error")
 
 
 async def test_a_counter_that_an_engine_lacks_is_found_out() -> None:

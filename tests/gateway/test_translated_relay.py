@@ -22,7 +22,7 @@ from tests.gateway.harness import serving
 
 from proa.domain.fleet import EngineKind
 from proa.telemetry.rows import Engine
-from proa.testing.replies import Framing, body_reply, event_bytes, sse_reply
+from proa.testing.replies import Framing, body_reply, event_bytes, json_reply, sse_reply
 from proa.testing.steps import Close, Stall, WaitFor
 
 
@@ -139,6 +139,20 @@ async def test_an_overload_as_first_event_has_its_status(path: str) -> None:
         assert decoded(answer)["error"]["message"].endswith("Exceeds maximum queue size")
         assert ("type" in decoded(answer)) is (path == MESSAGES)
         assert gateway.records[0].outcome == "busy"
+
+
+async def test_an_error_after_a_heartbeat_is_an_event_with_its_message() -> None:
+    go = asyncio.Event()
+    full = json_reply({"error": "Exceeds maximum queue size"}, status=503)
+    engine = always(full.preceded_by(WaitFor(go)))
+    async with engine, serving(spec(engine), heartbeat_s=1.0) as gateway, gateway.client() as raw:
+        await raw.send(ask(stream=True))
+        await engine.wait_requests(1)
+        gateway.advance(1.5)
+        await raw.read_until(b": waiting for the engine")
+        go.set()
+        event = (await raw.read_until_end()).split(b"data: ")[1].split(b"\n\n")[0]
+        assert json.loads(event)["error"]["message"] == "Exceeds maximum queue size"
 
 
 async def test_events_that_are_no_answer_are_a_fault() -> None:

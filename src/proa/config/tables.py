@@ -42,15 +42,15 @@ class EngineOptionsTable(Table):
     gpu: f.GpuId | None = None
     max_concurrent_requests: f.CountOrOff | None = None
     api_key_env: f.VariableName | None = None
+    lacks: list[d.LackedPath] | None = None
+    chat_template: f.Name | None = None
+    triton: d.TritonNames | None = None
 
 
 class EngineTable(EngineOptionsTable):
     name: f.Name
     url: f.EngineUrl
     metrics_url: f.MetricsUrl | None = None
-    lacks: list[d.LackedPath] | None = None
-    chat_template: f.Name | None = None
-    triton: d.TritonNames | None = None
 
 
 class DiscoveryTable(Table):

@@ -294,7 +294,7 @@ class Exchange:
         """The chosen engine has no word for what is asked: another one may have."""
         match = self._match
         assert match is not None
-        if len(self._tried) < len(match.pool):
+        if len(self._tried) < len(match.pool) or match.fallback is not None:
             self._dispatch()
         else:
             self.refuse(400, message, "not_translated")
@@ -321,6 +321,8 @@ class Exchange:
             return
         self._dispatcher = self.plane.dispatcher
         match = self._new_match(self.asked)
+        if isinstance(match, RouteMatch) and match.least_context_tokens is not None:
+            match = self._fitting(match, self.asked)
         self._match = match if isinstance(match, RouteMatch) else None
         if isinstance(match, Refusal) and match.waiting is None:
             self._refused(match)

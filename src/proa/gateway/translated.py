@@ -12,6 +12,7 @@ import msgspec
 from proa.engines.adapters import classify
 from proa.engines.dialect import COUNT_TOKENS, Dialect
 from proa.gateway.attempt import ERROR_BODY_MAX_BYTES, Attempt
+from proa.gateway.body import Asked
 from proa.gateway.link import EngineLink
 from proa.gateway.relay import EventRelay
 from proa.gateway.request_start import request_start
@@ -38,9 +39,8 @@ def begin(exchange: "Exchange", link: EngineLink, decision: bytes) -> bool:
     if exchange.head.method != b"POST" or not dialect.concerns(path):
         return False
     if path == COUNT_TOKENS and path in dialect.lacks:
-        tokens = exchange.plane.tokens.estimate(asked, exchange.body)
         exchange.decide(_translated(decision, "estimate"))
-        exchange.reply(200, msgspec.json.encode({"input_tokens": tokens or 0}))
+        _count(exchange, asked)
         return True
     model = exchange.upstream_model
     try:
@@ -56,6 +56,15 @@ def begin(exchange: "Exchange", link: EngineLink, decision: bytes) -> bool:
     attempt.path, attempt.decision = path, decision
     attempt.start()
     return True
+
+
+def _count(exchange: "Exchange", asked: Asked) -> None:
+    """Answer with the estimate of a prompt's tokens."""
+    tokens = exchange.plane.tokens.estimate(asked, exchange.body)
+    if tokens is None:
+        exchange.refuse(400, "`messages` is needed to count their tokens", "not_translated")
+    else:
+        exchange.reply(200, msgspec.json.encode({"input_tokens": tokens}))
 
 
 def _translated(decision: bytes, name: str) -> bytes:
@@ -195,5 +204,7 @@ def _retell(
         error = told_anew(exchange.surface, body, status)
         outcome = classify(attempt.link.kind, error.status, body)
         status, body = error.status, error.data
+        if exchange.committed:  # the text goes into an event
+            body = error.message.encode()
     attempt._finish(parser, outcome)
     exchange.engine_error(attempt, outcome, status, body, parser)
