@@ -144,7 +144,7 @@ def engines(*, rate: float, events: int) -> Iterator[tuple[int, int]]:
         for _ in range(2):
             process = stack.enter_context(pinned(command, cpu=LOAD_CPU))
             assert process.stdout is not None
-            found.append(_port(process, process.stdout.readline(), r":(\d+)$"))
+            found.append(port_in(process, process.stdout.readline(), r":(\d+)$"))
         yield found[0], found[1]
 
 
@@ -158,14 +158,14 @@ def nginx(directory: Path, engine_ports: Sequence[int]) -> Iterator[Subject]:
     program = nginx_program()
     if program is None:
         raise StartError("nginx is missing: run make setup-system")
-    port = _free_port()
+    port = free_port()
     directory.mkdir()
     servers = "\n".join(f"        server 127.0.0.1:{engine};" for engine in engine_ports)
     conf = directory / "nginx.conf"
     conf.write_text(NGINX_CONF.format(directory=directory, port=port, servers=servers))
     command = [program, "-p", str(directory), "-c", str(conf), "-e", "stderr"]
     with pinned(command, cpu=GATEWAY_CPU) as process:
-        _await_port(process, port)
+        await_port(process, port)
         (worker,) = children(process.pid)
         yield Subject("nginx", port, worker_pid=worker, apart=(process.pid,))
 
@@ -193,8 +193,8 @@ def proa(
     command = [sys.executable, "-m", "proa", "serve", str(file)]
     with pinned(command, cpu=GATEWAY_CPU) as process:
         assert process.stderr is not None
-        port = _port(process, process.stderr.readline(), r"gateway on http://127\.0\.0\.1:(\d+)")
-        _await_port(process, port)
+        port = port_in(process, process.stderr.readline(), r"gateway on http://127\.0\.0\.1:(\d+)")
+        await_port(process, port)
         (worker,) = children(process.pid)
         yield Subject("proa", port, key=key, worker_pid=worker, apart=(process.pid,))
 
@@ -204,20 +204,20 @@ def nginx_program() -> str | None:
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
 
-def _port(process: subprocess.Popen[str], line: str, pattern: str) -> int:
+def port_in(process: subprocess.Popen[str], line: str, pattern: str) -> int:
     found = re.search(pattern, line.rstrip())
     if found is None:
         raise StartError(f"{process.args!r} said {line.rstrip()!r}, which names no port")
     return int(found[1])
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         return int(holder.getsockname()[1])
 
 
-def _await_port(process: subprocess.Popen[str], port: int) -> None:
+def await_port(process: subprocess.Popen[str], port: int) -> None:
     until = time.monotonic() + _UP_WITHIN_S
     while time.monotonic() < until and process.poll() is None:
         try:

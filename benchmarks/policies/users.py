@@ -1,0 +1,150 @@
+"""Users in a closed loop: each sends a chat, reads its stream, and sends the next at once."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import cast
+
+from benchmarks.policies.pairs import LONGEST, SHORTEST, USER_TOKENS_PER_S
+
+_HEAD = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+    b"content-type: application/json\r\naccept: */*\r\ncontent-length: %d\r\n\r\n%b"
+)
+_AGAIN_S = 0.25
+_END = b"0\r\n\r\n"
+
+
+@dataclass(eq=False)
+class Answer:
+    """One request and what came of it; a failed one has no `last_s`."""
+
+    sent_s: float
+    output_tokens: int
+    first_s: float = 0.0
+    last_s: float = 0.0
+    events: int = 0
+
+    @property
+    def tokens_per_s(self) -> float:
+        """1 / TPOT; 0 for a failure."""
+        if not self.last_s:
+            return 0.0
+        return (self.output_tokens - 1) / max(self.last_s - self.first_s, 1e-9)
+
+    @property
+    def is_good(self) -> bool:
+        return self.tokens_per_s >= USER_TOKENS_PER_S
+
+
+def chat(model: str, prompt_words: int, output_tokens: int) -> bytes:
+    """A whole request."""
+    asked = {
+        "model": model,
+        "messages": [{"role": "user", "content": " ".join(["word"] * prompt_words)}],
+        "max_tokens": output_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "ignore_eos": True,
+    }
+    body = json.dumps(asked).encode()
+    return _HEAD % (len(body), body)
+
+
+@dataclass
+class Crowd:
+    """What all users share. `next_tokens` gives the length of the next answer, None at the end."""
+
+    port: int
+    model: str
+    next_tokens: Callable[[], int | None]
+    prompt_words: Callable[[], int] = lambda: 12
+    answers: list[Answer] = field(default_factory=list)
+    failures: int = 0
+    open: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class User(asyncio.Protocol):
+    """One user on one connection."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        self._crowd = crowd
+        self._loop = asyncio.get_running_loop()
+        self._answer: Answer | None = None
+        self._tail = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._crowd.open += 1
+        self._ask()
+
+    def _ask(self) -> None:
+        crowd, tokens = self._crowd, self._crowd.next_tokens()
+        if tokens is None:
+            self._answer = None
+            self._transport.close()
+            return
+        self._tail = b""
+        self._answer = Answer(self._loop.time(), tokens)
+        crowd.answers.append(self._answer)
+        self._transport.write(chat(crowd.model, crowd.prompt_words(), tokens))
+
+    def data_received(self, data: bytes) -> None:
+        answer, now = self._answer, self._loop.time()
+        if answer is None:
+            return
+        if not answer.first_s and data.find(b'"content":"') < 0 and data.find(b'"content": "') < 0:
+            if not self._tail and not data.startswith(b"HTTP/1.1 200"):
+                self._fail()
+                return
+            self._tail = data[-64:]
+            return
+        if not answer.first_s:
+            answer.first_s = now
+        answer.events += data.count(b"\n\n")
+        tail = self._tail = data[-64:] if len(data) >= 64 else (self._tail + data)[-64:]
+        if tail.endswith(_END):
+            answer.last_s = now
+            self._ask()
+
+    def _fail(self) -> None:
+        self._crowd.failures += 1
+        self._answer = None
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        crowd = self._crowd
+        crowd.open -= 1
+        if self._answer is not None:
+            crowd.failures += 1
+        if self._answer is not None or exc is not None or crowd.failures:
+            self._loop.call_later(_AGAIN_S, self._come_back)
+        elif not crowd.open:
+            crowd.done.set()
+
+    def _come_back(self) -> None:
+        """After a failure: with a new connection, unless all is over."""
+        crowd = self._crowd
+        if crowd.done.is_set():
+            return
+        task = self._loop.create_task(join(crowd))
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+
+async def join(crowd: Crowd) -> None:
+    """One more user."""
+    loop = asyncio.get_running_loop()
+    await loop.create_connection(lambda: User(crowd), "127.0.0.1", crowd.port)
+
+
+def drawn(seed: int, until_s: float, now: Callable[[], float]) -> Callable[[], int | None]:
+    """Output tokens drawn evenly until a time has come."""
+    rng = Random(seed)
+
+    def next_tokens() -> int | None:
+        return rng.randint(SHORTEST, LONGEST) if now() < until_s else None
+
+    return next_tokens
