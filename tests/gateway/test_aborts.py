@@ -8,7 +8,8 @@ import struct
 from collections import Counter
 from urllib.parse import urlsplit
 
-from tests.gateway.harness import Gateway, descriptors, key_spec, serving
+import pytest
+from tests.gateway.harness import Gateway, descriptors, engine_spec, key_spec, serving
 
 from proa.domain.outcome import Outcome
 from proa.gateway.attempt import Attempt
@@ -121,7 +122,8 @@ async def sweep_often(gateway: Gateway) -> None:
         await turns(20)
 
 
-async def test_ten_thousand_aborts_leave_nothing_behind() -> None:
+@pytest.mark.parametrize("cap", [0, 4], ids=["no cap", "most of them wait"])
+async def test_ten_thousand_aborts_leave_nothing_behind(cap: int) -> None:
     """Counters zero, no descriptor, no task, no object, without the garbage collector's help."""
     dice = random.Random(4)
 
@@ -133,7 +135,12 @@ async def test_ten_thousand_aborts_leave_nothing_behind() -> None:
     async with (
         ScriptedEngine(script) as main,
         ScriptedEngine(script) as aux,
-        serving(main, aux, limits=limits, keys=keys) as gateway,
+        serving(
+            engine_spec(main, "main", max_concurrent_requests=cap),
+            engine_spec(aux, "aux", max_concurrent_requests=cap),
+            limits=limits,
+            keys=keys,
+        ) as gateway,
     ):
         await leave_often(gateway, 50, seed=1)  # imports, tables and pools are there now
         await settled(gateway)
@@ -154,6 +161,7 @@ async def test_ten_thousand_aborts_leave_nothing_behind() -> None:
         assert (main.running, aux.running) == (0, 0)
         ends = Counter(record.outcome for record in gateway.records)
         assert ends["cancelled"] > 1000
+        assert any(record.queued_ms for record in gateway.records) is bool(cap)
         assert all(ends[outcome.label] for outcome in Outcome if outcome is not Outcome.NOT_READY)
 
 

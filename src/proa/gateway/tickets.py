@@ -42,8 +42,12 @@ def new_ticket(
 
 def need_of(exchange: "Exchange") -> Hashable:
     """The same for all that can start on the same engines."""
-    match = exchange.match
-    return ABSENT if match is None else (match.route, match.model, exchange.tried)
+    match, dispatcher = exchange.match, exchange.dispatcher
+    if match is None:
+        return ABSENT
+    if dispatcher is exchange.plane.dispatcher and not exchange.tried:
+        return match.pool
+    return match.pool, exchange.tried, id(dispatcher)
 
 
 def _wish(exchange: "Exchange") -> Verdict:
