@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -262,3 +263,55 @@ async def test_engines_of_a_file_come_and_drain_away(tmp_path: Path) -> None:
         await serving.ended()
     async with Serving([str(path)]) as serving:  # the place is not there, its engines still are
         assert list(await Api(serving).engines()) == [e["name"] for e in told["engines"]]
+
+
+async def test_a_request_on_an_engine_that_is_taken_out_and_dies_is_answered(
+    tmp_path: Path,
+) -> None:
+    gate = asyncio.Event()
+    async with AsyncExitStack() as stack:
+        dying = await stack.enter_async_context(
+            ScriptedEngine(lambda _: sse_reply([WaitFor(gate), "late"]))
+        )
+        other = await stack.enter_async_context(ScriptedEngine())
+        serving = await stack.enter_async_context(Serving([str(file_with(tmp_path, dying))]))
+        api = Api(serving)
+        client = await stack.enter_async_context(RawClient.connect(serving.url))
+        await client.send(STREAM)
+        await serving.until(lambda s: s["engines"][0]["in_flight"] == 1)
+        await api("POST", "/admin/engines", {"name": "new", "url": other.url}, status=201)
+        told = await api("DELETE", "/admin/engines/e0?drain=false")
+        assert told["requests_left"] == 1
+        await dying.stop()  # between the choice and the first byte
+        head = await client.read_head()
+        assert head.status in (200, 502, 503)
+        assert (await client.read_until(b"\n\n" if head.status == 200 else b"}")) != b""
+
+
+async def test_the_verb_does_the_same(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        first, second = [await stack.enter_async_context(ScriptedEngine()) for _ in range(2)]
+        serving = await stack.enter_async_context(Serving([str(file_with(tmp_path, first))]))
+
+        async def verb(*arguments: str) -> tuple[int | None, str]:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "proa", "engines", *arguments, "--lang", "en",
+                "--control", serving.control_url,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            )  # fmt: skip
+            out, _ = await process.communicate()
+            return process.returncode, out.decode()
+
+        assert await verb("add", "x", second.url, "--weight", "3") == (0, "x takes part\n")
+        await serving.until(lambda s: [e["state"] for e in s["engines"]] == ["ready", "ready"])
+        code, told = await verb("add", "x", second.url)
+        assert (code, told) == (2, "proa: engine 'x' is there already\n")
+        assert (await verb("drain", "e0"))[0] == 0
+        assert {await chosen(serving) for _ in range(4)} == {"x"}
+        code, table = await verb("list")
+        assert [line.split()[:2] for line in table.splitlines()[1:3]] == [
+            ["e0", "draining"],
+            ["x", "ready"],
+        ]
+        assert await verb("remove", "e0") == (0, "e0 has finished and is gone\n")
+        assert (await verb("drain", "e0"))[0] == 2
