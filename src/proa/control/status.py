@@ -2,6 +2,7 @@
 
 from proa.domain.fleet import EngineState, EngineView
 from proa.domain.outcome import Outcome
+from proa.domain.timing import EngineTiming
 from proa.telemetry.load_metrics import counts_requests
 from proa.telemetry.process import GatewayView, WorkerView
 from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
@@ -103,6 +104,25 @@ def _load(view: GatewayView, name: str) -> Json:
         },
         "foreign": engine.foreign if engine and counts_requests(engine) else None,
         "max_concurrent": engine and engine.max_concurrent,
+        "timing": engine and _timing(engine.timing),
+    }
+
+
+def _timing(timing: EngineTiming | None) -> Json | None:
+    """How fast the engine is thought to be; null while nothing is known."""
+    if timing is None:
+        return None
+    step = timing.step
+    return {
+        "source": timing.source.value,
+        "samples": timing.samples,
+        "age_s": round(timing.age_s, 3),
+        "step_base_s": step.base_s,
+        "step_per_sequence_s": step.per_sequence_s,
+        "step_per_kv_token_s": step.per_kv_token_s,
+        "prefill_tokens_per_s": timing.prefill_tokens_per_s,
+        "output_tokens": timing.output_tokens,
+        "bytes_per_token": timing.bytes_per_token,
     }
 
 

@@ -31,6 +31,7 @@ from proa.telemetry.rows import (
     engine_base,
     key_base,
 )
+from proa.telemetry.timing_metrics import timing_metrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _US_PER_S = 1_000_000
@@ -80,6 +81,7 @@ class _Page(Collector):
         yield from _histograms(self._view)
         yield from _fleet_metrics(self._view)
         yield from load_metrics(self._view)
+        yield from timing_metrics(self._view)
         yield from _key_metrics(self._view)
         yield from _queue_metrics(self._view.rows)
         yield from _gateway_metrics(self._view)
