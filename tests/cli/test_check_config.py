@@ -23,7 +23,7 @@ name = "short"
 match = { max_input_tokens = 50, headers = { x-team = "a" } }
 prefer = ["aux"]
 overflow = ["main"]
-overflow_when = { in_flight = 4 }
+overflow_when = { in_flight = 4, predicted_wait_s = 2.5 }
 fallback_on = [503, 429]
 """
 
@@ -41,7 +41,7 @@ def test_a_good_file_is_shown_as_understood(good: str, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "gateway  127.0.0.1:8080 (http, open to all, workers: 1)" in out
     assert "main    http://10.0.0.10:30000  auto  discovered" in out
-    assert "short  max_input_tokens=50 header x-team  aux     main from 4 in flight" in out
+    assert "short  max_input_tokens=50 header x-team  aux     main from 4 in flight or 2.5 s" in out
     assert "secret" not in out
 
 

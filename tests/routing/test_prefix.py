@@ -1,7 +1,9 @@
 """The index of prompts' beginnings: longest common runs, bounded memory, engines by name."""
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.routing import fleets
 
 from proa.routing.prefix import BLOCK_BYTES, MOST_BLOCKS, PrefixIndex, prefix_hashes
 
@@ -55,5 +57,9 @@ def test_an_engine_that_started_anew_is_forgotten() -> None:
     index, blocks = PrefixIndex(), prefix_hashes(b"a" * 2000)
     index.record(blocks, "x", 100)
     index.record(blocks, "y", 100)
-    index.forget("x")
+    views = [msgspec.structs.replace(fleets.engine(name), ready_since_s=1.0) for name in "xy"]
+    index.know(views)
+    index.know(views)
+    assert index.matched(blocks, "x") == 7
+    index.know([msgspec.structs.replace(views[0], ready_since_s=9.0), views[1]])
     assert (index.matched(blocks, "x"), index.matched(blocks, "y")) == (0, 7)

@@ -113,9 +113,13 @@ def _conditions(match: dict[str, Any]) -> str:
     return " ".join([*plain, *(f"header {name}" for name in match.get("headers", {}))]) or "all"
 
 
+_MEASURES = {"in_flight": "in flight", "waiting": "waiting", "predicted_wait_s": "s of waiting"}
+
+
 def _overflow(route: dict[str, Any]) -> str:
-    in_flight = route["overflow_when"]["in_flight"]
-    when = f" from {in_flight} in flight" if in_flight is not None else " when none can be used"
+    limits = [(route["overflow_when"][key], what) for key, what in _MEASURES.items()]
+    told = " or ".join(f"{limit:g} {what}" for limit, what in limits if limit is not None)
+    when = f" from {told}" if told else " when none can be used"
     return _names(route["overflow"]) + (when if route["overflow"] else "")
 
 

@@ -6,6 +6,8 @@ that one entry stands for one path from the root, and a table of hashes is the t
 
 from collections.abc import Iterator, Sequence
 
+from proa.domain.fleet import EngineView
+
 BLOCK_BYTES = 256
 MOST_BLOCKS = 256
 
@@ -35,9 +37,18 @@ class PrefixIndex:
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}  # in the order of their last use
         self._bits: dict[str, int] = {}
+        self._ready_since_s: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._seen)
+
+    def know(self, engines: Sequence[EngineView]) -> None:
+        """A new view: an engine that came back since the last one has an empty cache."""
+        for engine in engines:
+            before = self._ready_since_s.get(engine.name)
+            if before is not None and before != engine.ready_since_s:
+                self._forget(engine.name)
+            self._ready_since_s[engine.name] = engine.ready_since_s
 
     def matched(self, prefix: Sequence[int], engine: str) -> int:
         """How many leading blocks the engine has seen, all in a row."""
@@ -61,8 +72,7 @@ class PrefixIndex:
         while len(seen) > most_blocks:
             del seen[next(iter(seen))]
 
-    def forget(self, engine: str) -> None:
-        """The engine was started anew: its cache is empty."""
+    def _forget(self, engine: str) -> None:
         bit = self._bits.get(engine, 0)
         if bit:
             self._seen = {block: left for block, m in self._seen.items() if (left := m & ~bit)}

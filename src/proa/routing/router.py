@@ -48,6 +48,7 @@ class Router:
         qualities = {model.name: model.quality for model in spec.models}
         catalogue = Catalogue(fleet, qualities, loadable)
         memory.adapters.know(fleet.engines, loadable)
+        memory.prefixes.know(fleet.engines)
         self.loadable = loadable
         specs = (*spec.routes, RouteSpec(name=CATCH_ALL))
         routes = [Route(route, catalogue, spec.policy.value) for route in specs]
