@@ -26,8 +26,8 @@ def engine_bit(base: int) -> int:
 class Heads:
     """Writes this worker's head, reads those of the others, rings their bells.
 
-    Reading two cells of another worker is not one moment: a wrong order of two
-    requests is the worst of it.
+    `other_rows` are those of the other workers, and change with them. Reading two cells of
+    another worker is not one moment: a wrong order of two requests is the worst of it.
     """
 
     def __init__(self, rows: SharedRows, row_index: int, other_rows: Sequence[memoryview]) -> None:
@@ -35,7 +35,7 @@ class Heads:
         self._rows = rows
         self._row = rows.rows[row_index]
         self._row_index = row_index
-        self._other_rows = other_rows
+        self.other_rows = other_rows
 
     def publish(self, head: Ticket[T] | None, engines: int, waiting: Sequence[int]) -> None:
         """`engines` are the bits of all engines that somebody here waits for."""
@@ -51,7 +51,7 @@ class Heads:
     @property
     def anybody(self) -> bool:
         """Whether somebody waits in another worker."""
-        return bool(sum([row[_CLASS] for row in self._other_rows]))
+        return bool(sum([row[_CLASS] for row in self.other_rows]))
 
     def best(self, free: int, now_s: float, ageing_s: float) -> tuple[OrderKey, Seen] | None:
         """The first of the other workers' heads that can use one of the `free` engines."""

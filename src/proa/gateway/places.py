@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from proa.domain.load import EngineLoadView
 from proa.gateway.link import NO_CAP, EngineLink
-from proa.routing.decision import RouteMatch
 
 
 class Places:
@@ -22,15 +21,6 @@ class Places:
         for link, view in zip(links, views, strict=True):
             link.cap = _cap(link.spec.max_concurrent_requests, view)
         self.is_limited = bool(self.total) or any(link.cap < NO_CAP for link in links)
-
-    def is_short(
-        self, links: Sequence[EngineLink], match: RouteMatch, in_flight: Sequence[int]
-    ) -> bool:
-        """Whether an engine of the match has no room, or there is none at all."""
-        for index in match.pool:
-            if in_flight[index] >= links[index].cap:
-                return True
-        return bool(self.total) and sum(in_flight) >= self.total
 
     def free(
         self,

@@ -56,15 +56,21 @@ class Turns:
         self, dispatcher: "Dispatcher", match: RouteMatch, tried: tuple[int, ...]
     ) -> tuple[int, ...] | None:
         """Engines that a request must not get now, with those tried; None if it must wait."""
-        places, in_flight = self.places, dispatcher.loads.in_flight
-        if not self.is_calling and (len(self._queue) or self._heads.anybody):
-            return None  # somebody waits: the order decides
-        if not places.is_short(dispatcher.links, match, in_flight):
-            return tried
+        places, heads, links = self.places, self._heads, dispatcher.links
+        in_flight = dispatcher.loads.in_flight
+        waited_for = self._queue.tickets or (heads.other_rows and heads.anybody)
+        if waited_for and not self.is_calling:
+            return None  # the order decides
+        for index in match.pool:
+            if in_flight[index] >= links[index].cap:
+                break
+        else:
+            if not places.total or sum(in_flight) < places.total:
+                return tried
         untried = [i for i in match.pool if i not in tried]
         if not untried:
             return tried
-        free = places.free(dispatcher.links, untried, in_flight, dispatcher.loads.shares)
+        free = places.free(links, untried, in_flight, dispatcher.loads.shares)
         return tuple(i for i in match.pool if i not in free) if free else None
 
     def take(self, *, is_patient: bool = True) -> None:
@@ -99,11 +105,11 @@ class Turns:
 
     def _freed(self, link: EngineLink) -> None:
         """A place of an engine got free in this worker."""
-        if len(self._queue):
+        if self._queue.tickets:
             if not self._is_due:
                 self._is_due = True
                 self._plane.loop.call_soon(self._take_soon)
-        elif self._heads.anybody:
+        elif self._heads.other_rows and self._heads.anybody:
             self._wake_best(_ANY_ENGINE if self.places.total else engine_bit(link.base))
 
     def _take_soon(self) -> None:

@@ -22,7 +22,7 @@ _RANKS = range(len(PRIORITIES))
 
 
 class AdmissionQueue(Generic[T]):
-    """Those who wait in one worker.
+    """Those who wait in one worker; `tickets` are all of them, by number.
 
     `waiting` has their number by class. The owner says how many places there are, as
     these are counted over all workers.
@@ -31,16 +31,16 @@ class AdmissionQueue(Generic[T]):
     def __init__(self, ageing_s: float) -> None:
         self.ageing_s = ageing_s
         self._lanes: tuple[Lane[T], ...] = tuple(Lane() for _ in _RANKS)
-        self._tickets: dict[int, Ticket[T]] = {}
+        self.tickets: dict[int, Ticket[T]] = {}
         self._needs: Counter[Hashable] = Counter()
         self._deadlines: list[tuple[float, int]] = []
         self._number = 0
 
     def __len__(self) -> int:
-        return len(self._tickets)
+        return len(self.tickets)
 
     def __iter__(self) -> Iterator[Ticket[T]]:
-        return iter(self._tickets.values())
+        return iter(self.tickets.values())
 
     @property
     def waiting(self) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class AdmissionQueue(Generic[T]):
         """Let it wait; its age, not the moment of this call, decides its place."""
         self._number += 1
         ticket.number = self._number
-        self._tickets[ticket.number] = ticket
+        self.tickets[ticket.number] = ticket
         self._lanes[ticket.rank].add(ticket)
         self._needs[ticket.need] += 1
         heappush(self._deadlines, (ticket.deadline_s, ticket.number))
@@ -110,7 +110,7 @@ class AdmissionQueue(Generic[T]):
     def ahead_of(self, rank: int, need: Hashable) -> int:
         """How many wait for the same and would go before a new one of this class."""
         lanes = self._lanes[: rank + 1]
-        if self._needs[need] == len(self._tickets):
+        if self._needs[need] == len(self.tickets):
             return sum(map(len, lanes))
         return sum(ticket.need == need for lane in lanes for ticket in lane)
 
@@ -121,7 +121,7 @@ class AdmissionQueue(Generic[T]):
 
     def remove(self, ticket: Ticket[T]) -> None:
         """It goes without a start; nothing happens if it is not here."""
-        if ticket.number in self._tickets:
+        if ticket.number in self.tickets:
             self._lanes[ticket.rank].remove(ticket)
             self._forget(ticket)
 
@@ -129,7 +129,7 @@ class AdmissionQueue(Generic[T]):
         """Remove and return those whose deadline has passed, the earliest first."""
         late = []
         while self._deadlines and self._deadlines[0][0] <= now_s:
-            ticket = self._tickets.get(heappop(self._deadlines)[1])
+            ticket = self.tickets.get(heappop(self._deadlines)[1])
             if ticket is not None:
                 self.remove(ticket)
                 late.append(ticket)
@@ -141,10 +141,10 @@ class AdmissionQueue(Generic[T]):
         return sorted(ranks, key=lambda rank: self.key(self._lanes[rank].oldest, now_s))
 
     def _forget(self, ticket: Ticket[T]) -> None:
-        del self._tickets[ticket.number]
+        del self.tickets[ticket.number]
         self._needs[ticket.need] -= 1
         if not self._needs[ticket.need]:
             del self._needs[ticket.need]
-        if len(self._deadlines) > 2 * len(self._tickets) + 64:
-            self._deadlines = [(t.deadline_s, number) for number, t in self._tickets.items()]
+        if len(self._deadlines) > 2 * len(self.tickets) + 64:
+            self._deadlines = [(t.deadline_s, number) for number, t in self.tickets.items()]
             heapify(self._deadlines)
