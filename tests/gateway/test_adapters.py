@@ -6,7 +6,16 @@ import json
 import msgspec
 from tests.gateway.harness import Gateway, engine_spec, serving
 
-from proa.domain.fleet import AdapterView, EngineKind, EngineState, EngineView, FleetView, ModelView
+from proa.domain.fleet import (
+    AdapterView,
+    EngineKind,
+    EngineSpec,
+    EngineState,
+    EngineView,
+    FleetView,
+    ModelView,
+)
+from proa.engines.lora import AdapterCall
 from proa.routing.spec import AdapterSpec, PolicyName, PolicyOptions, RoutingSpec
 from proa.testing.raw_response import RawResponse, json_request
 from proa.testing.received import ReceivedRequest
@@ -77,6 +86,26 @@ async def test_requests_at_the_same_time_wait_for_one_load() -> None:
         assert paths(engine).count("/v1/load_lora_adapter") == 1
 
 
+async def test_a_view_from_before_the_load_loses_nobody_who_waits() -> None:
+    async with vllm() as engine, serving(engine, routing=ROUTING) as gateway:
+        see(gateway)
+        loader, loaded = gateway.plane.loader, asyncio.Event()
+        real = loader._call
+
+        async def call(spec: EngineSpec, asked: AdapterCall) -> tuple[int, bytes]:
+            await loaded.wait()
+            return await real(spec, asked)
+
+        loader._call = call
+        first = asyncio.create_task(ask(gateway, "law"))
+        await gateway.until(lambda: any(loader._waiting.values()), "a wait")
+        see(gateway)
+        second = asyncio.create_task(ask(gateway, "law"))
+        await gateway.until(lambda: sum(map(len, loader._waiting.values())) == 2, "two waits")
+        loaded.set()
+        assert {(await first).status, (await second).status} == {200}
+
+
 async def test_the_least_used_makes_room() -> None:
     async with vllm() as engine, serving(engine, routing=ROUTING) as gateway:
         see(gateway)
@@ -118,7 +147,7 @@ async def test_a_client_that_leaves_while_it_waits_reaches_no_engine() -> None:
         see(gateway)
         loaded = asyncio.Event()
 
-        async def call(spec: object, asked: object) -> tuple[int, bytes]:
+        async def call(spec: EngineSpec, asked: AdapterCall) -> tuple[int, bytes]:
             await loaded.wait()
             return 200, b""
 

@@ -47,7 +47,7 @@ class AdapterLoader:
         return True
 
     def _begin(self, order: Order, link: EngineLink) -> None:
-        self._waiting[order.engine, order.load.name] = []
+        self._waiting.setdefault((order.engine, order.load.name), [])
         before = self._last.get(order.engine)
         self._last[order.engine] = self._loop.create_task(self._carry_out(order, link, before))
 
@@ -70,7 +70,7 @@ class AdapterLoader:
         if fault:
             self._book.missing(order.engine, order.load.name)
             fault = f"engine {order.engine} did not load the adapter {order.load.name}: {fault}"
-        for exchange in self._waiting.pop((order.engine, order.load.name)):
+        for exchange in self._waiting.pop((order.engine, order.load.name), ()):
             if not exchange.is_over:
                 exchange.adapter_answered(link, fault)
 
