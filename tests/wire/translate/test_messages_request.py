@@ -160,7 +160,7 @@ def test_one_tool_at_a_time() -> None:
         ({"container": "c"}, "`container`"),
         ({"mcp_servers": [{}]}, "`mcp_servers`"),
         ({"context_management": {"edits": []}}, "`context_management`"),
-        ({"output_format": {"type": "json_schema"}}, "`output_format`"),
+        ({"output_config": {"format": {"type": "xml"}}}, "output_config"),
         ({"tools": [{"type": "web_search_20250305", "name": "w"}]}, "`web_search_20250305`"),
         ({"tools": [{"name": "f"}], "tool_choice": {"type": "x"}}, "tool_choice"),
         ({"system": [{"type": "image"}]}, "system"),
@@ -189,10 +189,30 @@ def test_blocks_that_have_no_translation_are_refused_with_their_place(block: Any
         messages(block)
 
 
-@pytest.mark.parametrize("role", ["system", "tool"])
-def test_roles_that_the_api_lacks(role: str) -> None:
-    with pytest.raises(Untranslatable, match="role"):
-        translated({"role": role, "content": "x"})
+def test_roles_that_the_api_lacks() -> None:
+    with pytest.raises(Untranslatable, match="`tool`"):
+        translated({"role": "tool", "content": "x"})
+
+
+@pytest.mark.parametrize("content", ["a\nb", [{"type": "text", "text": t} for t in "ab"]])
+def test_the_system_may_speak_in_between(content: Any) -> None:
+    told = translated(USER, {"role": "system", "content": content})["messages"]
+    assert told == [USER, {"role": "system", "content": "a\nb"}]
+
+
+@pytest.mark.parametrize("field", ["output_config", "output_format"])
+def test_a_schema_for_the_answer(field: str) -> None:
+    wanted = {"type": "json_schema", "schema": {"type": "object"}}
+    given = {"effort": "low", "format": wanted} if field == "output_config" else wanted
+    assert translated(**{field: given})["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True},
+    }
+
+
+def test_thinking_that_is_up_to_the_model_asks_for_nothing() -> None:
+    asked = translated(thinking={"type": "adaptive"}, output_config={"effort": "high"})
+    assert asked == {"model": "m", "max_tokens": 4, "messages": [USER]}
 
 
 def test_a_block_of_an_assistant_that_is_not_known() -> None:

@@ -1,8 +1,9 @@
 """A request of Anthropic's `/v1/messages` as one for `/v1/chat/completions`.
 
-Source: Anthropic's API reference, 2023-06-01. Left out: cache_control, thinking blocks of
-earlier turns, service_tier, unknown fields. Refused: documents, thinking, tools that run on
-Anthropic's servers, containers and MCP servers.
+Source: Anthropic's API reference and the types of its client 2.14. Left out: cache_control,
+thinking blocks of earlier turns, `thinking` that is up to the model, effort, service_tier,
+unknown fields. Refused: documents, enforced thinking, tools that run on Anthropic's servers,
+containers and MCP servers.
 """
 
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 import msgspec
 
 from proa.wire.translate.base import UNREADABLE, Untranslatable, json
+from proa.wire.translate.messages_blocks import (
+    Block,
+    assistant_message,
+    joined_texts,
+    user_messages,
+)
 
-Block = dict[str, Any]
-_LEFT_OUT = frozenset(("thinking", "redacted_thinking"))
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
-_REFUSED = ("container", "mcp_servers", "context_management", "output_format")
+_REFUSED = ("container", "mcp_servers", "context_management")
 
 
 class _Message(msgspec.Struct, gc=False):
@@ -53,7 +58,13 @@ class MessagesRequest(msgspec.Struct, gc=False, kw_only=True):
     container: Any = None
     mcp_servers: Any = None
     context_management: Any = None
-    output_format: Any = None
+    output_format: dict[str, Any] | None = None
+    output_config: dict[str, Any] | None = None
+
+    @property
+    def answer_format(self) -> dict[str, Any] | None:
+        """The form that the answer must have, under its present or its earlier name."""
+        return (self.output_config or {}).get("format") or self.output_format
 
 
 _decode = msgspec.json.Decoder(MessagesRequest).decode
@@ -72,7 +83,7 @@ def read_messages(body: bytes) -> MessagesRequest:
     for name in _REFUSED:
         if getattr(request, name):
             raise Untranslatable(f"`{name}` is not translated for this engine")
-    if request.thinking is not None and request.thinking.get("type") != "disabled":
+    if request.thinking is not None and request.thinking.get("type") == "enabled":
         raise Untranslatable("`thinking` is not translated for this engine")
     return request
 
@@ -91,6 +102,7 @@ def chat_request(request: MessagesRequest) -> bytes:
         "top_k": request.top_k,
         "stop": request.stop_sequences or None,
         "user": (request.metadata or {}).get("user_id"),
+        "response_format": _answer_format(request.answer_format),
     }
     if request.stream:
         out |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -107,97 +119,30 @@ def _messages(request: MessagesRequest) -> list[Block]:
     out: list[Block] = []
     system = request.system
     if system:
-        text = system if isinstance(system, str) else _texts("system", system)
+        text = system if isinstance(system, str) else joined_texts("system", system)
         out.append({"role": "system", "content": text})
     for index, message in enumerate(request.messages):
         place, content = f"messages[{index}]", message.content
-        if message.role not in ("user", "assistant"):
+        if message.role not in ("user", "assistant", "system"):
             raise Untranslatable(f"{place}: the role `{message.role}` is not one of this API")
         if isinstance(content, str):
             out.append({"role": message.role, "content": content})
+        elif message.role == "system":
+            out.append({"role": "system", "content": joined_texts(place, content)})
         elif message.role == "user":
-            out += _user(place, content)
+            out += user_messages(place, content)
         else:
-            out.append(_assistant(place, content))
+            out.append(assistant_message(place, content))
     return out
 
 
-def _user(place: str, blocks: list[Block]) -> list[Block]:
-    """Results of tools become messages of their own, before the rest."""
-    results: list[Block] = []
-    parts: list[Block] = []
-    for block in blocks:
-        kind = block.get("type")
-        if kind == "tool_result":
-            results.append(_tool_result(place, block))
-        elif kind == "text":
-            parts.append({"type": "text", "text": _text(place, block)})
-        elif kind == "image":
-            parts.append({"type": "image_url", "image_url": {"url": _image_url(place, block)}})
-        else:
-            raise _unknown(place, kind)
-    if not parts and results:
-        return results
-    if all(part["type"] == "text" for part in parts):
-        return [*results, {"role": "user", "content": "\n".join(p["text"] for p in parts)}]
-    return [*results, {"role": "user", "content": parts}]
-
-
-def _assistant(place: str, blocks: list[Block]) -> Block:
-    texts, calls = [], []
-    for block in blocks:
-        kind = block.get("type")
-        if kind == "text":
-            texts.append(_text(place, block))
-        elif kind == "tool_use":
-            arguments = json(block.get("input") or {}).decode()
-            function = {"name": block.get("name"), "arguments": arguments}
-            calls.append({"id": block.get("id"), "type": "function", "function": function})
-        elif kind not in _LEFT_OUT:
-            raise _unknown(place, kind)
-    message: Block = {"role": "assistant", "content": "".join(texts)}
-    if calls:
-        message |= {"content": message["content"] or None, "tool_calls": calls}
-    return message
-
-
-def _tool_result(place: str, block: Block) -> Block:
-    content = block.get("content") or ""
-    text = content if isinstance(content, str) else _texts(f"{place}: tool_result", content)
-    if block.get("is_error") and not text:
-        text = "error"
-    return {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
-
-
-def _image_url(place: str, block: Block) -> str:
-    source = block.get("source")
-    if isinstance(source, dict):
-        if source.get("type") == "base64" and isinstance(source.get("data"), str):
-            return f"data:{source.get('media_type', 'image/png')};base64,{source['data']}"
-        if source.get("type") == "url" and isinstance(source.get("url"), str):
-            return str(source["url"])
-    raise Untranslatable(f"{place}: an image needs a source of type base64 or url")
-
-
-def _texts(place: str, blocks: list[Any]) -> str:
-    texts = []
-    for block in blocks:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind != "text":
-            raise _unknown(place, kind)
-        texts.append(_text(place, block))
-    return "\n".join(texts)
-
-
-def _text(place: str, block: Block) -> str:
-    text = block.get("text")
-    if not isinstance(text, str):
-        raise Untranslatable(f"{place}: a text block needs a text")
-    return text
-
-
-def _unknown(place: str, kind: object) -> Untranslatable:
-    return Untranslatable(f"{place}: a block of type `{kind}` is not translated for this engine")
+def _answer_format(asked: object) -> Block | None:
+    if not asked:
+        return None
+    if not isinstance(asked, dict) or asked.get("type") != "json_schema":
+        raise Untranslatable("output_config: a format other than `json_schema` is not translated")
+    schema = {"name": "answer", "schema": asked.get("schema"), "strict": True}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def _tool(tool: _Tool) -> Block:
