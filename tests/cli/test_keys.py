@@ -25,11 +25,24 @@ def test_the_key_alone_is_on_standard_output(file: str, capsys: pytest.CaptureFi
 
 def test_json_has_stable_keys(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     limit = ["--max-concurrent-requests", "3"]
-    main(["keys", "add", "a", "--admin", *limit, "--file", file, "--format", "json"])
+    asked = [*limit, "--priority", "interactive"]
+    main(["keys", "add", "a", "--admin", *asked, "--file", file, "--format", "json"])
     added = json.loads(capsys.readouterr().out)
-    assert set(added) == {"name", "key", "file", "max_concurrent_requests", "admin"}
+    assert set(added) == {
+        "name",
+        "key",
+        "file",
+        "max_concurrent_requests",
+        "priority",
+        "admin",
+    }
     main(["keys", "list", "--file", file, "--format", "json"])
-    entry = {"name": "a", "max_concurrent_requests": 3, "admin": True}
+    entry = {
+        "name": "a",
+        "max_concurrent_requests": 3,
+        "priority": "interactive",
+        "admin": True,
+    }
     assert json.loads(capsys.readouterr().out) == {"file": file, "keys": [entry]}
     main(["keys", "remove", "a", "--file", file, "--format", "json"])
     assert json.loads(capsys.readouterr().out) == {"name": "a", "file": file}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from proa.config.keys_file import add_key, read_keys, remove_key
+from proa.routing.admission.priority import PRIORITIES, Priority
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +18,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add.add_argument("name", metavar="NAME")
     add.add_argument(
         "--max-concurrent-requests", type=int, default=0, metavar="N", help="0: no limit"
+    )
+    add.add_argument(
+        "--priority",
+        type=Priority,
+        choices=PRIORITIES,
+        help="the highest class that its requests may ask for; else that of the route",
     )
     add.add_argument("--admin", action="store_true", help="the key also opens the admin API")
     listing = actions.add_parser("list", help="names and limits of all keys")
@@ -34,10 +41,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> None:
     limit = args.max_concurrent_requests
-    key = add_key(args.file, args.name, max_concurrent_requests=limit, admin=args.admin)
+    key = add_key(
+        args.file,
+        args.name,
+        max_concurrent_requests=limit,
+        priority=args.priority,
+        admin=args.admin,
+    )
     if args.format == "json":
         told = {"name": args.name, "key": key, "file": str(args.file)}
-        print(json.dumps(told | {"max_concurrent_requests": limit, "admin": args.admin}))
+        told |= {"max_concurrent_requests": limit, "priority": args.priority}
+        print(json.dumps(told | {"admin": args.admin}))
         return
     print(key)
     print(
@@ -51,8 +65,13 @@ def _list(args: argparse.Namespace) -> None:
     keys = read_keys(args.file)
     if args.format == "json":
         listed = [
-            {"name": k.name, "max_concurrent_requests": k.max_concurrent_requests, "admin": k.admin}
-            for k in keys
+            {
+                "name": key.name,
+                "max_concurrent_requests": key.max_concurrent_requests,
+                "priority": key.priority,
+                "admin": key.admin,
+            }
+            for key in keys
         ]
         print(json.dumps({"file": str(args.file), "keys": listed}))
         return
@@ -60,6 +79,7 @@ def _list(args: argparse.Namespace) -> None:
     for key in keys:
         limit = f"at most {key.max_concurrent_requests} requests at a time"
         told = [limit] if key.max_concurrent_requests else []
+        told += [f"up to class {key.priority}"] if key.priority is not None else []
         print(f"{key.name:{width}}{', '.join(told + ['admin'] * key.admin)}".rstrip())
 
 

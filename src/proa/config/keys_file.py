@@ -14,6 +14,7 @@ from proa.config.faults import ConfigFaults, one_fault, shown_value
 from proa.config.tables import KeysTable
 from proa.config.validation import validate
 from proa.gateway.settings import KeySpec
+from proa.routing.admission.priority import Priority
 from proa.telemetry.rows import MAX_KEYS
 
 _KEY_BYTES = 32
@@ -30,7 +31,10 @@ def read_keys(path: Path) -> tuple[KeySpec, ...]:
     return _keys(read_document(path))
 
 
-def add_key(path: Path, name: str, *, max_concurrent_requests: int = 0, admin: bool = False) -> str:
+def add_key(
+    path: Path, name: str, *, max_concurrent_requests: int = 0, priority: Priority | None = None,
+    admin: bool = False,
+) -> str:  # fmt: skip
     """Append a new key to the file, made if it is not there; returns the key itself.
 
     Raises:
@@ -51,6 +55,7 @@ def add_key(path: Path, name: str, *, max_concurrent_requests: int = 0, admin: b
             if max_concurrent_requests
             else []
         ),
+        *([f'priority = "{priority}"'] if priority is not None else []),
         *(["admin = true"] if admin else []),
     ]
     gap = "\n" if text.endswith("\n") else "\n\n" if text else ""
