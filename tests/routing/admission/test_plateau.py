@@ -48,6 +48,15 @@ def test_it_finds_the_new_capacity_when_that_changes(before: int, after: int) ->
         assert capacity < plateau.cap <= max(capacity + 1, ceil(capacity * 1.1) + 1)
 
 
+def test_it_grows_fast_when_much_more_can_run() -> None:
+    """From 10 to 200 within ten polls, five seconds."""
+    plateau = PlateauCap()
+    poll(plateau, capacity=10, demand=1000, polls=CONFIRMED)
+    poll(plateau, capacity=200, demand=1000, polls=10)
+    assert plateau.cap is not None
+    assert plateau.cap >= 200
+
+
 def test_silence_takes_the_cap_away() -> None:
     plateau = PlateauCap()
     poll(plateau, capacity=8, demand=20, polls=CONFIRMED)
