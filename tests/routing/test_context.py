@@ -65,6 +65,14 @@ def test_unknown_contexts_and_unknown_prompts_narrow_nothing() -> None:
     assert pool(narrowed(match(1000, 4000), asked(None))) == (0, 1)
 
 
+def test_an_adapter_has_the_context_of_its_base_model() -> None:
+    models = (ModelView("m", CARD, 1000), ModelView("law", CARD, None, "m"))
+    view = fleet(msgspec.structs.replace(engine("a"), models=models))
+    found = Router(RoutingSpec(), view).match(RouteRequest(path=CHAT, model="law"))
+    assert isinstance(found, RouteMatch)
+    assert found.contexts == {0: 1000}
+
+
 def test_preferences_hold_among_those_that_fit() -> None:
     route = RouteSpec(name="r", prefer=("e0",), overflow=("e1",))
     assert match(1000, 4000, route=route).preferred == (0,)

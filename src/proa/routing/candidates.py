@@ -71,14 +71,20 @@ class Catalogue:
         return adapter is not None and engine.kind in LOADING_KINDS and adapter.model in listed
 
     def contexts(self, indexes: Iterable[int], model: str | None) -> dict[int, int]:
-        """Tokens of context by engine, of the model or of its largest; not where not known."""
+        """Tokens of context by engine, of the model or of its largest; not where not known.
+
+        An adapter has the context of its base model.
+        """
         adapter = None if model is None else self._loadable.get(model)
-        names = (model, adapter.model if adapter is not None else model)
         found = {}
         for index in indexes:
+            models = self.engines[index].models
+            names = {model, *(known.parent for known in models if known.id == model)}
+            if adapter is not None:
+                names.add(adapter.model)
             told = [
                 known.context_tokens
-                for known in self.engines[index].models
+                for known in models
                 if known.context_tokens and (model is None or known.id in names)
             ]
             if told:
