@@ -15,6 +15,7 @@ from proa.engines.dialect import (
     dialect_of,
     says_no_route,
 )
+from proa.wire.surface import surface_of
 from proa.wire.translate.base import Untranslatable
 
 ALL = (CHAT, COMPLETIONS, MESSAGES, COUNT_TOKENS)
@@ -59,9 +60,17 @@ def test_the_configuration_has_the_last_word() -> None:
 
 def test_what_is_concerned() -> None:
     found = known(EngineKind.OPENAI)
-    assert found.concerns(MESSAGES)
-    assert not found.concerns(CHAT)
-    assert known(EngineKind.TRITON).concerns(CHAT)
+    assert concerned(found) == {MESSAGES, COUNT_TOKENS}
+    assert concerned(known(EngineKind.TRITON)) == set(ALL)
+    assert concerned(known(EngineKind.TGI)) == set(ALL)
+    assert found.learns(MESSAGES, 404, b"")
+    assert concerned(found) == {MESSAGES, COUNT_TOKENS}
+
+
+def concerned(found: Dialect) -> set[str]:
+    """Of all paths those whose surfaces have a bit of the dialect's."""
+    paths = (*ALL, "/v1/embeddings", "/v1/responses", "/api/chat", "/v2/models/m/generate", "/x")
+    return {path for path in paths if surface_of(path.encode()).translation_bit & found.bits}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from tests.gateway.foreign import (
     CHAT,
     COUNT,
+    HI,
     MESSAGES,
     NO_ROUTE,
     TGI_STREAM,
@@ -85,6 +86,15 @@ async def test_an_engine_without_any_of_the_routes() -> None:
         assert answer.status == 404
         assert decoded(answer)["type"] == "error"
         assert [request.path for request in engine.requests] == [MESSAGES, CHAT]
+
+
+async def test_a_query_is_no_other_path() -> None:
+    engine = by_path(generate=TRITON_WHOLE)
+    async with engine, serving(spec(engine)) as gateway:
+        given = {"model": "scripted", "max_tokens": 9, "messages": HI}
+        answer = await gateway.ask(json_request(given, f"{MESSAGES}?beta=true"))
+        assert decoded(answer)["content"] == [{"type": "text", "text": "a b"}]
+        assert engine.requests[0].target == "/v2/models/scripted/generate"
 
 
 async def test_what_is_no_post_passes() -> None:

@@ -6,6 +6,7 @@ then on such requests are translated.
 """
 
 from proa.domain.fleet import EngineKind, EngineSpec
+from proa.wire.surface import surface_of
 from proa.wire.translate.base import Context, Translation
 from proa.wire.translate.chain import Chain
 from proa.wire.translate.chat_tgi import TgiTranslation
@@ -36,16 +37,16 @@ _NO_ROUTE = (404, 405)
 
 
 class Dialect:
-    """What one engine lacks; `lacks` grows with its answers, `may_lack` says by which."""
+    """What one engine lacks; `lacks` grows with its answers, `may_lack` says by which.
+
+    `bits` are those of the surfaces whose requests are translated or may turn out to need it.
+    """
 
     def __init__(self, kind: EngineKind, lacks: frozenset[str], may_lack: frozenset[str]) -> None:
         self.kind = kind
         self.lacks = set(lacks)
         self.may_lack = may_lack
-
-    def concerns(self, path: str) -> bool:
-        """Whether a request on this path is translated, or may turn out to need it."""
-        return path in self.lacks or path in self.may_lack
+        self.bits = sum(surface_of(path.encode()).translation_bit for path in lacks | may_lack)
 
     def translate(
         self, path: str, body: bytes, context: Context, *, model: str | None

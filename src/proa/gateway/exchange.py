@@ -28,7 +28,7 @@ from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
 from proa.gateway.settings import KeySpec, LimitsSettings
-from proa.gateway.tickets import with_wait
+from proa.gateway.tickets import may_wait, with_wait
 from proa.gateway.translated import begin
 from proa.routing.admission.ticket import Ticket
 from proa.routing.context import narrowed
@@ -257,7 +257,7 @@ class Exchange:
             and self.plane.loader.holds(self, link, match.model)
         ):
             return
-        if link.dialect is not None and begin(self, link, self._decision):
+        if self.surface.translation_bit & link.dialect_bits and begin(self, link, self._decision):
             return
         self.attempt = Attempt(self, link)
         self.attempt.start()
@@ -324,7 +324,7 @@ class Exchange:
         if isinstance(match, RouteMatch) and match.least_context_tokens is not None:
             match = self._fitting(match, self.asked)
         self._match = match if isinstance(match, RouteMatch) else None
-        if isinstance(match, Refusal) and match.waiting is None:
+        if isinstance(match, Refusal) and not may_wait(self, match):
             self._refused(match)
 
     def _pauses(self, outcome: Outcome, retry_after: bytes | None) -> bool:

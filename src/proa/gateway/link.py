@@ -31,7 +31,8 @@ class EngineLink:
     `request_lines` are the header lines that every request to this engine carries.
     `troubled` is false while its breaker has nothing to remember. `moved_at` is the
     coarse time of its last byte. `changed` is called when its share may have changed.
-    `dialect` is None where no request needs a translation.
+    `dialect` is None where no request needs a translation, `dialect_bits` tell the surfaces
+    whose requests may need one.
     `is_unreachable` is what the control plane says of the engine.
     `counts` are its counters until the next `tally.flush`.
     `cap` is how many requests all workers may give it at one time; `freed`, where there is
@@ -72,7 +73,7 @@ class EngineLink:
         if breaker != self._breaker_spec:
             self.breaker, self._breaker_spec, self.troubled = Breaker(breaker), breaker, False
         self.spec = spec
-        self.dialect = dialect_of(spec, self.kind)
+        self._speak(self.kind)
         self.name = spec.name
         parts = urlsplit(spec.url)
         self._unix_path = spec.url[len("unix:") :] if parts.scheme == "unix" else None
@@ -88,7 +89,12 @@ class EngineLink:
     def seen_as(self, kind: EngineKind) -> None:
         """The control plane knows what the engine is."""
         if kind is not self.kind:
-            self.kind, self.dialect = kind, dialect_of(self.spec, kind)
+            self._speak(kind)
+
+    def _speak(self, kind: EngineKind) -> None:
+        self.kind = kind
+        self.dialect = dialect_of(self.spec, kind)
+        self.dialect_bits = self.dialect.bits if self.dialect is not None else 0
 
     def queue(self, streams: int, body_bytes: int) -> None:
         """So many more streams of so many bytes together wait for their beginning."""

@@ -35,9 +35,9 @@ def begin(exchange: "Exchange", link: EngineLink, decision: bytes) -> bool:
     dialect, asked = link.dialect, exchange.asked
     assert dialect is not None
     assert asked is not None
-    path = asked.target.partition(b"?")[0].decode("ascii", "replace")
-    if exchange.head.method != b"POST" or not dialect.concerns(path):
+    if exchange.head.method != b"POST":
         return False
+    path = asked.target.partition(b"?")[0].decode("ascii")
     if path == COUNT_TOKENS and path in dialect.lacks:
         exchange.decide(_translated(decision, "estimate"))
         _count(exchange, asked)

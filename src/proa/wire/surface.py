@@ -28,12 +28,14 @@ class Surface(msgspec.Struct, frozen=True):
     """One known kind of path.
 
     `end_marks`: a stream that ends without any of these byte strings in its last
-    events was cut; empty where the API has no such mark.
+    events was cut; empty where the API has no such mark. `translation_bit` tells the
+    paths apart whose requests are translated for engines that lack them.
     """
 
     api: Api
     model_place: ModelPlace = ModelPlace.BODY
     end_marks: tuple[bytes, ...] = ()
+    translation_bit: int = 0
 
 
 def _field(name: bytes, value: bytes) -> tuple[bytes, ...]:
@@ -44,7 +46,8 @@ def _field(name: bytes, value: bytes) -> tuple[bytes, ...]:
 _DONE = (b"data: [DONE]", b"data:[DONE]")
 _FINISHED = (*_DONE, *_field(b"finish_reason", b""))
 _OPENAI = Surface(Api.OPENAI)
-_OPENAI_STREAM = Surface(Api.OPENAI, end_marks=_FINISHED)
+_CHAT = Surface(Api.OPENAI, end_marks=_FINISHED, translation_bit=1)
+_COMPLETIONS = Surface(Api.OPENAI, end_marks=_FINISHED, translation_bit=2)
 _RESPONSES = Surface(
     Api.RESPONSES,
     end_marks=(
@@ -54,21 +57,22 @@ _RESPONSES = Surface(
         *_DONE,
     ),
 )
-_ANTHROPIC = Surface(Api.ANTHROPIC, end_marks=_field(b"type", b"message_stop"))
+_MESSAGES = Surface(Api.ANTHROPIC, end_marks=_field(b"type", b"message_stop"), translation_bit=4)
+_COUNT_TOKENS = Surface(Api.ANTHROPIC, translation_bit=8)
 _AUDIO = Surface(Api.OPENAI, ModelPlace.MULTIPART)
 _OLLAMA = Surface(Api.OLLAMA, end_marks=(b'"done":true', b'"done": true', b'"status":"success"'))
 _TRITON = Surface(Api.TRITON, ModelPlace.PATH)
 OTHER = Surface(Api.OTHER)
 
 _EXACT = {
-    b"/v1/chat/completions": _OPENAI_STREAM,
-    b"/v1/completions": _OPENAI_STREAM,
+    b"/v1/chat/completions": _CHAT,
+    b"/v1/completions": _COMPLETIONS,
     b"/v1/embeddings": _OPENAI,
     b"/v1/responses": _RESPONSES,
     b"/v1/rerank": _OPENAI,
     b"/v1/score": _OPENAI,
-    b"/v1/messages": _ANTHROPIC,
-    b"/v1/messages/count_tokens": Surface(Api.ANTHROPIC),
+    b"/v1/messages": _MESSAGES,
+    b"/v1/messages/count_tokens": _COUNT_TOKENS,
     b"/tokenize": _OPENAI,
     b"/detokenize": _OPENAI,
     b"/api/chat": _OLLAMA,
