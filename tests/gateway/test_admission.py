@@ -499,6 +499,26 @@ async def test_the_last_engine_dies_and_comes_back() -> None:
         assert [(await crowd.answer(name)).status for name in "bc"] == [200, 200]
 
 
+async def test_who_waits_for_a_place_does_not_wait_for_an_engine_unless_told_to() -> None:
+    doors = Doors()
+    async with (
+        ScriptedEngine(doors) as engine,
+        serving(one_at_a_time(engine)) as gateway,
+        AsyncExitStack() as stack,
+    ):
+        crowd = Crowd(gateway, stack)
+        await crowd.send("runs")
+        await crowd.send("plain")
+        await crowd.send("patient", None, ("x-proa-deadline-ms", "60000"))
+        gateway.see({"main": EngineState.LOADING})
+        answer = await crowd.answer("plain")
+        assert (answer.status, answer.header("retry-after")) == (503, "5")
+        assert queued(gateway) == [0, 0, 1, 0]
+        gateway.see()
+        doors.open("runs", "patient")
+        assert [(await crowd.answer(name)).status for name in ("runs", "patient")] == [200, 200]
+
+
 async def test_an_engine_that_asks_for_a_pause_is_asked_once_more_after_it() -> None:
     """G59."""
     busy = json_reply({"error": {"message": "full"}}, status=429, headers=(("retry-after", "2"),))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from proa.gateway.doorkeeper import Verdict
 from proa.routing.admission.priority import WaitingTerms, allowed_priority
 from proa.routing.admission.ticket import Ticket
+from proa.routing.decision import Refusal
 
 if TYPE_CHECKING:
     from proa.gateway.exchange import Exchange
@@ -18,6 +19,14 @@ def patience_s(exchange: "Exchange", terms: WaitingTerms) -> float | None:
     """How long somebody has said that the request may wait; None if nobody has."""
     said = (terms.max_wait_s, _wish(exchange).max_wait_s)
     return min((each for each in said if each is not None), default=None)
+
+
+def may_wait(exchange: "Exchange", refusal: Refusal) -> bool:
+    """Whether a refused request may wait for a place, or as somebody said for an engine."""
+    terms = refusal.waiting
+    if terms is None:
+        return False
+    return exchange.match is not None or patience_s(exchange, terms) is not None
 
 
 def new_ticket(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from proa.gateway.heads import Heads
 from proa.gateway.settings import AdmissionSettings
-from proa.gateway.tickets import need_of, new_ticket, patience_s
+from proa.gateway.tickets import may_wait, need_of, new_ticket, patience_s
 from proa.gateway.turned_away import turn_away
 from proa.gateway.turns import TICK_S, Turns
 from proa.routing.admission.denial import Denial, denial
@@ -69,7 +69,7 @@ class WaitingRoom:
         it may wait for an engine.
         """
         terms = refusal.waiting
-        if terms is None or (exchange.match is None and patience_s(exchange, terms) is None):
+        if terms is None or not may_wait(exchange, refusal):
             return False
         ticket = new_ticket(exchange, terms)
         self._add(ticket)
