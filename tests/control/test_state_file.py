@@ -47,9 +47,13 @@ def test_what_is_there_already_is_not_written_again(tmp_path: Path, log: Log) ->
     path = tmp_path / "s"
     file = StateFile(path, log)
     file.write("engines", {})
+    assert not path.exists()
+    file.write("engines", {"a": 1})
     before = path.stat().st_ino
-    file.write("engines", {})
+    file.write("engines", {"a": 1})
     assert path.stat().st_ino == before
+    file.write("engines", {})
+    assert StateFile(path, log).section("engines", dict) == {}
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,13 @@ class Program:
         loop.add_signal_handler(signal.SIGHUP, self._on_reload)
         loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
         self._supervisor.publish(self._registry.fleet)
-        await asyncio.gather(self._supervisor.start(), self._look_first())
+        looking = asyncio.create_task(self._look_first())
+        try:
+            await self._supervisor.start()
+            await looking
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
         await self._control.move(self._config.control.listen)
         self._registry.start()
         await self._discoveries.follow(self._config.control.discovery)

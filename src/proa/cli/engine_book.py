@@ -85,7 +85,8 @@ def forgetful(book: EngineBook, log: Log) -> EngineBook:
 
 def save(book: EngineBook, state: StateFile) -> None:
     """Write what a restart must find again."""
-    state.write(CHANGES, msgspec.to_builtins(book.changes))
+    changed = book.changes != Changes()
+    state.write(CHANGES, msgspec.to_builtins(book.changes) if changed else {})
     state.write(DISCOVERED, msgspec.to_builtins(book.entries))
 
 

@@ -45,8 +45,9 @@ class StateFile:
             return None
 
     def write(self, name: str, value: Any) -> None:
-        """Remember a section; a value that is there already costs no write."""
-        if self._sections.get(name) == value and not self.problem:
+        """Remember a section; a value that is there already, or nothing at all, costs no write."""
+        before = self._sections.get(name)
+        if (before == value or not (before or value)) and not self.problem:
             return
         self._sections[name] = value
         if self.path is None:
