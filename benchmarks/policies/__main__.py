@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--users", type=int, help="one level instead of a search")
     parser.add_argument("--seconds", type=float, default=15.0, help="counted time of a level")
     parser.add_argument("--tries", type=int, default=4, help="levels of a search at most")
-    parser.add_argument("--no-pairs", action="store_true", help="the reference pair alone")
+    parser.add_argument("--part", choices=("users", "pairs"), help="one part; else both")
     parser.add_argument("--out", type=Path, help="file for the figures, and to go on from")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
@@ -69,14 +69,16 @@ async def real(arguments: argparse.Namespace, book: Book) -> None:
         told(f"left out: {what}")
     book.put("machine", machine())
     for gateway in found:
-        if arguments.only in gateway.name:
+        if arguments.part != "pairs" and arguments.only in gateway.name:
             await book.once(f"users/{gateway.name}", partial(search, gateway, arguments))
-    if arguments.no_pairs or arguments.users:
+    if arguments.part == "users" or arguments.users:
         return
     for pair in PAIRS.values():
         await book.once(f"alone/{pair.name}", partial(alone, pair, arguments.seconds))
         for policy in ("", *_BASELINES):
             gateway = with_policy(policy, 0) if policy else found[0]
+            if arguments.only not in gateway.name:
+                continue
             await book.once(
                 f"pairs/{pair.name}/{gateway.name}",
                 partial(together, pair, gateway, arguments.seconds),

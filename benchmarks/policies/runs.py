@@ -13,6 +13,7 @@ WARM_S = 10.0
 _RAMP_S = 0.5
 _LATE_S = 60.0
 _CLOSE = 2
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,22 @@ class LevelStats:
 async def level(
     port: int, users: int, seconds: float, *, seed: int = 1, after_s: float = WARM_S
 ) -> LevelStats:
-    """`users` for `after_s` and `seconds` more, from a standing start."""
+    """`users` from a standing start; what they send in `seconds` from `after_s` on counts.
+
+    The load stays until the last of what counts has ended.
+    """
     loop, rng = asyncio.get_running_loop(), Random(seed)
-    began = loop.time()
-    until = began + after_s + seconds
-    crowd = Crowd(port, MODEL, drawn(seed, until, loop.time))
+    from_s = loop.time() + after_s
+    until_s = from_s + seconds
+    crowd = Crowd(port, MODEL, drawn(seed))
     for _ in range(users):
         loop.call_later(rng.random() * _RAMP_S, lambda: loop.create_task(join(crowd)))
-    await asyncio.sleep(until - loop.time())
-    await asyncio.wait_for(crowd.done.wait(), _LATE_S)
-    counted = [answer for answer in crowd.answers if began + after_s <= answer.sent_s < until]
+    await asyncio.sleep(until_s - loop.time())
+    counted = [answer for answer in crowd.answers if from_s <= answer.sent_s < until_s]
+    limit_s = loop.time() + _LATE_S
+    while any(answer.is_open for answer in counted) and loop.time() < limit_s:
+        await asyncio.sleep(_LOOK_S)
+    crowd.close()
     return stats(users, counted, crowd.failures, seconds)
 
 

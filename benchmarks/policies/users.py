@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -13,6 +14,7 @@ _HEAD = (
     b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
     b"content-type: application/json\r\naccept: */*\r\ncontent-length: %d\r\n\r\n%b"
 )
+_CONTENT = re.compile(rb'"content": ?"[^"]')
 _AGAIN_S = 0.25
 _END = b"0\r\n\r\n"
 
@@ -26,6 +28,11 @@ class Answer:
     first_s: float = 0.0
     last_s: float = 0.0
     events: int = 0
+    has_failed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return not (self.last_s or self.has_failed)
 
     @property
     def tokens_per_s(self) -> float:
@@ -55,16 +62,22 @@ def chat(model: str, prompt_words: int, output_tokens: int) -> bytes:
 
 @dataclass
 class Crowd:
-    """What all users share. `next_tokens` gives the length of the next answer, None at the end."""
+    """What all users share. `next_tokens` gives the length of the next answer."""
 
     port: int
     model: str
-    next_tokens: Callable[[], int | None]
+    next_tokens: Callable[[], int]
     prompt_words: Callable[[], int] = lambda: 12
     answers: list[Answer] = field(default_factory=list)
     failures: int = 0
-    open: int = 0
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    users: "set[User]" = field(default_factory=set)
+    is_over: bool = False
+
+    def close(self) -> None:
+        """Everybody leaves at once, in the middle of whatever it is."""
+        self.is_over = True
+        for user in list(self.users):
+            user.leave()
 
 
 class User(asyncio.Protocol):
@@ -78,15 +91,16 @@ class User(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._crowd.open += 1
+        self._crowd.users.add(self)
         self._ask()
 
+    def leave(self) -> None:
+        """Close without asking again."""
+        self._transport.abort()
+
     def _ask(self) -> None:
-        crowd, tokens = self._crowd, self._crowd.next_tokens()
-        if tokens is None:
-            self._answer = None
-            self._transport.close()
-            return
+        crowd = self._crowd
+        tokens = crowd.next_tokens()
         self._tail = b""
         self._answer = Answer(self._loop.time(), tokens)
         crowd.answers.append(self._answer)
@@ -96,7 +110,7 @@ class User(asyncio.Protocol):
         answer, now = self._answer, self._loop.time()
         if answer is None:
             return
-        if not answer.first_s and data.find(b'"content":"') < 0 and data.find(b'"content": "') < 0:
+        if not answer.first_s and not _CONTENT.search(data):
             if not self._tail and not data.startswith(b"HTTP/1.1 200"):
                 self._fail()
                 return
@@ -111,40 +125,35 @@ class User(asyncio.Protocol):
             self._ask()
 
     def _fail(self) -> None:
-        self._crowd.failures += 1
-        self._answer = None
+        if self._answer is not None:
+            self._answer.has_failed = True
+            self._crowd.failures += 1
+            self._answer = None
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         crowd = self._crowd
-        crowd.open -= 1
-        if self._answer is not None:
-            crowd.failures += 1
-        if self._answer is not None or exc is not None or crowd.failures:
-            self._loop.call_later(_AGAIN_S, self._come_back)
-        elif not crowd.open:
-            crowd.done.set()
-
-    def _come_back(self) -> None:
-        """After a failure: with a new connection, unless all is over."""
-        crowd = self._crowd
-        if crowd.done.is_set():
+        crowd.users.discard(self)
+        if crowd.is_over:
             return
-        task = self._loop.create_task(join(crowd))
-        task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._fail()
+        self._loop.call_later(_AGAIN_S, lambda: self._loop.create_task(join(crowd)))
 
 
 async def join(crowd: Crowd) -> None:
-    """One more user."""
+    """One more user, unless all is over; a refused connection is tried again."""
     loop = asyncio.get_running_loop()
-    await loop.create_connection(lambda: User(crowd), "127.0.0.1", crowd.port)
+    while not crowd.is_over:
+        try:
+            await loop.create_connection(lambda: User(crowd), "127.0.0.1", crowd.port)
+        except OSError:
+            crowd.failures += 1
+            await asyncio.sleep(_AGAIN_S)
+        else:
+            return
 
 
-def drawn(seed: int, until_s: float, now: Callable[[], float]) -> Callable[[], int | None]:
-    """Output tokens drawn evenly until a time has come."""
+def drawn(seed: int) -> Callable[[], int]:
+    """Output tokens, drawn evenly."""
     rng = Random(seed)
-
-    def next_tokens() -> int | None:
-        return rng.randint(SHORTEST, LONGEST) if now() < until_s else None
-
-    return next_tokens
+    return lambda: rng.randint(SHORTEST, LONGEST)
