@@ -79,6 +79,24 @@ def test_prompt_tokens_per_second_from_undisturbed_first_tokens() -> None:
     assert timing.bytes_per_token == pytest.approx(4.0)
 
 
+def test_short_prompts_of_one_size_tell_nothing_of_prompt_speed() -> None:
+    """Their first tokens come after two steps or so, of which the prompt may be any part."""
+    learner = EngineLearner()
+    learner.observe(STREAMING, 0.0)
+    ttft_s = 2.1 * 2.5 / 300
+    count, size = 50.0, 300.0
+    learner.observe(
+        TrafficWindow(
+            seconds=1.0, first_count=count, first_s=count * ttft_s, first_bytes=count * size,
+            first_bytes2=count * size * size, first_bytes_s=count * size * ttft_s,
+        ),
+        1.0,
+    )  # fmt: skip
+    timing = learner.timing(1.0)
+    assert timing is not None
+    assert timing.prefill_tokens_per_s is None
+
+
 def closed_loop(
     spec: VirtualEngineSpec, users: int, until_s: float
 ) -> tuple[VirtualGateway, list[tuple[float, int, float]]]:

@@ -10,8 +10,9 @@ from proa.routing.speeds import DEFAULT_BYTES_PER_TOKEN
 
 _MEMORY = 200.0  # finished requests that a mean goes back
 _PREFILL_MEMORY = 50.0
-_WAIT_STEPS = 1.3
-_WAIT_SAMPLES = 2.0
+_WAIT_STEPS = 1.5
+_WAIT_SPREAD_STEPS = 0.5  # of single requests, and of what is thought of their mean
+_WAIT_SAMPLES = 1.0  # that this thought is worth
 
 
 class TrafficWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +68,7 @@ class PrefillFit:
     """Seconds per byte of a prompt, from the times to the first token of undisturbed streams.
 
     ttft = wait + s_per_byte x bytes, by least squares. The wait, for the step under way
-    and for the own one, is `_WAIT_STEPS` steps until the data tell it better.
+    and for the own one, is about `_WAIT_STEPS` steps until sizes that vary tell it better.
     """
 
     def __init__(self) -> None:
@@ -80,14 +81,16 @@ class PrefillFit:
         self._sums = [old * kept + new for old, new in zip(self._sums, added, strict=True)]
 
     def s_per_byte(self, step_s: float) -> float | None:
-        """None while nothing tells it, or where prompts take no time that shows."""
+        """None while nothing tells it, or it is within twice its standard error of nothing."""
         count, seconds, size, size2, product = self._sums
         if not size2:
             return None
         count += _WAIT_SAMPLES
         seconds += _WAIT_SAMPLES * _WAIT_STEPS * step_s
-        slope = (count * product - size * seconds) / (count * size2 - size * size)
-        return slope if slope > 0.0 else None
+        determinant = count * size2 - size * size
+        slope = (count * product - size * seconds) / determinant
+        error = _WAIT_SPREAD_STEPS * step_s * (count / determinant) ** 0.5
+        return slope if slope > 2.0 * error else None
 
 
 class EngineLearner:

@@ -11,17 +11,17 @@ from proa.routing.spec import PolicyName
 NEAR = 0.02
 EXPLORED_SHARE = 0.02
 EXPLORED_WITHIN = 2.0
-PROMPT_WEIGHT = 3.0
+PROMPT_WEIGHT = 4.0
 
 
 class ExpectedFinish(Policy):
     """The least of prompt + queue + decode, as far as the engines' speeds are known.
 
-    finish_s = 3 x (bytes of prompts ahead and of the own one) x prompt_s_per_byte
+    finish_s = 4 x (bytes of prompts ahead and of the own one) x prompt_s_per_byte
              + queued / capacity x mean output tokens x step_s(capacity)
              + expected output tokens x step_s(running, this request included)
 
-    Time before the first token counts thrice: it stands for the other prompts and the
+    Time before the first token counts four times: it stands for the other prompts and the
     running streams that wait meanwhile, too.
 
     Each prediction is drawn out by up to 2 % at random, so that gateways that know the
