@@ -74,6 +74,7 @@ def test_a_request_in_json(lines: Lines, json_log: Log) -> None:
         "model": "tiny",
         "route": None,
         "engine": "main",
+        "queued_ms": None,
         "ttft_ms": None,
         "bytes_in": 0,
         "bytes_out": 0,
