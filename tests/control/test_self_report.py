@@ -249,6 +249,23 @@ def test_a_llama_cpp_router_is_not_asked_for_its_load() -> None:
     run(main())
 
 
+def test_llama_cpp_is_left_alone_for_a_second_between_looks_at_its_load() -> None:
+    """Each look wakes whoever waits in it, and puts off its check for clients that have gone."""
+
+    async def main() -> None:
+        fleet = Fleet({"a": llamacpp()})
+        times = []
+        for _ in range(24):
+            view = await polled(fleet)
+            times += [asyncio.get_running_loop().time()] * (view.load is not None)
+            await asyncio.sleep(0.5)
+        looks = [r.url.path for r in fleet.engines["a"].asked].count("/metrics")
+        assert len(times) == 24
+        assert 12 / 2.0 <= looks <= 12 / 1.5
+
+    run(main())
+
+
 def test_slots_stand_in_where_metrics_are_off() -> None:
     async def main() -> None:
         engine = llamacpp(slots=recorded("llamacpp/slots_idle").body)

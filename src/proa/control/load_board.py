@@ -49,9 +49,12 @@ class LoadBoard:
     def publish(self) -> None:
         """Make a view of now and give it away."""
         self.close()
-        now_s, limit_s = self._clock(), age_limit_s(self._poll_interval_s())
-        engines = tuple(self._engine(watch, now_s, limit_s) for watch in self._watches())
-        expires_s = now_s + _VALID_LIMITS * limit_s
+        now_s, every_s = self._clock(), self._poll_interval_s()
+        engines = tuple(
+            self._engine(watch, now_s, age_limit_s(max(every_s, watch.load_every_s)))
+            for watch in self._watches()
+        )
+        expires_s = now_s + _VALID_LIMITS * age_limit_s(every_s)
         self.view = LoadView(self.view.sequence + 1, engines, expires_s)
         self._publish(self.view)
 

@@ -46,6 +46,7 @@ class EngineWatch:
         self._models: tuple[ModelView, ...] | None = None
         self._models_at_s = float("-inf")
         self._models_note = ""
+        self._load_due_s = 0.0
         self._detail = ""
         self.view = self._build_view()
 
@@ -74,6 +75,11 @@ class EngineWatch:
         if state in (EngineState.UNREACHABLE, EngineState.LOADING):
             self._forget()
         self.refresh_view()
+
+    @property
+    def load_every_s(self) -> float:
+        """Seconds between two looks at the load, at least."""
+        return ADAPTERS[self._kind].load_every_s
 
     @property
     def load_note(self) -> str:
@@ -124,6 +130,9 @@ class EngineWatch:
         """What an engine tells of itself once it is up."""
         adapter = ADAPTERS[self._kind]
         await self._report.ask_facts(adapter)
+        if self._clock() < self._load_due_s:
+            return
+        self._load_due_s = self._clock() + adapter.load_every_s
         own = traffic().in_flight
         load = await self._report.ask_load(adapter, self._models or ())
         if load is not None:

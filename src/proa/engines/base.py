@@ -42,10 +42,11 @@ class EngineAdapter:
 
     `health_probe` equal to `models_probe` means that one request answers both.
 
-    Each of `load_groups` is asked at every poll: of a group the first source that the
-    engine has; what several tell is put together. `wakes_on_request` is false for an
-    engine that sleeps until somebody wakes it. `load_hint` says how the engine is brought
-    to tell its load. `token_count` and `cancel_habit` are facts about the kind.
+    Each of `load_groups` is asked at every poll, but `load_every_s` apart at least: of a
+    group the first source that the engine has; what several tell is put together.
+    `wakes_on_request` is false for an engine that sleeps until somebody wakes it.
+    `load_hint` says how the engine is brought to tell its load. `token_count` and
+    `cancel_habit` are facts about the kind.
     """
 
     kind = EngineKind.OPENAI
@@ -57,6 +58,7 @@ class EngineAdapter:
     cancel_habit = CancelHabit()
     wakes_on_request = True
     load_hint = ""
+    load_every_s = 0.0
 
     def health(self, reply: Reply) -> Health:
         """A 401, 403, 404 or 405 is up: the clients may hold the key, and not all list models."""

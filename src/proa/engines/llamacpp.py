@@ -135,6 +135,7 @@ class LlamaCppAdapter(EngineAdapter):
     # other streams and polls of /metrics and /slots put that off, until the answer is finished.
     cancel_habit = CancelHabit(stream_s=0.05)
     load_hint = "start it with --metrics"
+    load_every_s = 1.5  # so that a second without an answer to anybody comes between two polls
 
     def groups_for(self, models: tuple[ModelView, ...]) -> tuple[tuple[LoadSource, ...], ...]:
         """None in router mode, where cards have a `status`: asking would load a model."""
