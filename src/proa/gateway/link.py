@@ -59,6 +59,7 @@ class EngineLink:
         self.moved_at = 0.0
         self.waiting = 0
         self.waiting_bytes = 0
+        self.waiting_cell = self.base + Engine.WAITING
         self.sole: Pace | None = None
         self.sequences = 0
         self.changed: Callable[[], None] = lambda: None
@@ -95,13 +96,6 @@ class EngineLink:
         self.kind = kind
         self.dialect = dialect_of(self.spec, kind)
         self.dialect_bits = self.dialect.bits if self.dialect is not None else 0
-
-    def queue(self, streams: int, body_bytes: int) -> None:
-        """So many more streams of so many bytes together wait for their beginning."""
-        self.waiting += streams
-        self.waiting_bytes += body_bytes
-        self.row[self.base + Engine.WAITING] = self.waiting
-        self.row[self.base + Engine.WAITING_BYTES] = self.waiting_bytes
 
     async def connect(self, factory: Callable[[], asyncio.Protocol]) -> asyncio.Protocol:
         """A new connection.

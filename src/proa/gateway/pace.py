@@ -30,7 +30,10 @@ class Pace:
         self._events = 0
         self._is_waiting = True
         link.sole = None if link.waiting else self
-        link.queue(1, body_bytes)
+        link.waiting += 1
+        link.waiting_bytes += body_bytes
+        row, cell = link.row, link.waiting_cell
+        row[cell], row[cell + 1] = link.waiting, link.waiting_bytes
 
     def began(self, now_s: float) -> None:
         """The first content came."""
@@ -45,7 +48,11 @@ class Pace:
         """It waits no more, for whatever reason; may be called again."""
         if self._is_waiting:
             self._is_waiting = False
-            self._link.queue(-1, -self._body_bytes)
+            link = self._link
+            link.waiting -= 1
+            link.waiting_bytes -= self._body_bytes
+            row, cell = link.row, link.waiting_cell
+            row[cell], row[cell + 1] = link.waiting, link.waiting_bytes
 
     def window(self, events: int, now_s: float, *, is_paused: bool = False) -> None:
         """`events` came since the last call."""

@@ -71,7 +71,7 @@ class Engine:
     BREAKER = 1  # 0 closed, 1 half open, 2 open
     IDLE_CONNECTIONS = 2
     WAITING = 3  # streams sent that have not begun
-    WAITING_BYTES = 4  # their bodies
+    WAITING_BYTES = 4  # their bodies; beside WAITING
     # counters; OUTCOME + Outcome value
     OUTCOME = 8
     RETRIES = 16
