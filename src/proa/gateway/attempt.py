@@ -195,10 +195,18 @@ class Attempt:
     def timed_out(self) -> None:
         """The engine said nothing for too long."""
         connecting = self._connecting is not None
-        moving = self.exchange.plane.now - self.link.moved_at < _MOVING_S
+        moving = self._others_move()
         what = "connecting took too long" if connecting else "no answer in time"
         outcome = Outcome.BUSY if moving and not connecting else Outcome.BROKEN
         self._broke(f"engine {self.link.name}: {what}", outcome, 504)
+
+    def _others_move(self) -> bool:
+        """Whether other answers of the engine got something lately, swept already or not."""
+        plane, link = self.exchange.plane, self.link
+        if plane.now - link.moved_at < _MOVING_S:
+            return True
+        others = [connection.exchange for connection in plane.connections]
+        return any(x and x.moved and x.attempt and x.attempt.link is link for x in others)
 
     # ends
 
