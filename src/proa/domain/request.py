@@ -3,7 +3,7 @@
 import msgspec
 
 
-class RouteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RouteRequest(msgspec.Struct, frozen=True, gc=False):
     """The few facts that rules and policies look at.
 
     `path` is without the query. `model` is what the client asked for, None where

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
+from proa.gateway.failover import engine_error, no_answer, stream_broke, stream_failed
 from proa.gateway.lease import Lease
 from proa.gateway.link import EngineLink
 from proa.gateway.pace import Pace
@@ -213,13 +214,13 @@ class Attempt:
     def _broke(self, message: str, outcome: Outcome = Outcome.BROKEN, status: int = 502) -> None:
         if self.exchange.committed:
             self.cancel(outcome)
-            self.exchange.stream_broke(self, outcome, status, message)
+            stream_broke(self, outcome, status, message)
         else:
             self._fail(outcome, status, message)
 
     def _fail(self, outcome: Outcome, status: int, message: str) -> None:
         self.cancel(outcome)
-        self.exchange.attempt_failed(self, outcome, status, message)
+        no_answer(self, outcome, status, message)
 
     def _finish(self, parser: ResponseParser, outcome: Outcome) -> None:
         """The answer is whole: give the connection back and release the engine."""
@@ -298,13 +299,13 @@ def _weigh(attempt: Attempt, parser: ResponseParser) -> None:
     parser.pieces.clear()
     if not parser.complete and len(attempt._captured) <= ERROR_BODY_MAX_BYTES:
         return
-    exchange, body = attempt.exchange, attempt._captured[:ERROR_BODY_MAX_BYTES]
+    body = attempt._captured[:ERROR_BODY_MAX_BYTES]
     outcome = classify(attempt.link.kind, parser.status, body)
     if parser.complete:
         attempt._finish(parser, outcome)
     else:
         attempt.cancel(outcome)
-    exchange.engine_error(attempt, outcome, parser.status, body, parser)
+    engine_error(attempt, outcome, parser.status, body, parser)
 
 
 def _events(attempt: Attempt, parser: ResponseParser) -> None:
@@ -336,9 +337,9 @@ def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
     outcome = classify(attempt.link.kind, error.status, error.data)
     attempt.cancel(outcome)
     if relay.started:
-        attempt.exchange.stream_failed(attempt, outcome)
+        stream_failed(attempt, outcome)
     else:
-        attempt.exchange.engine_error(attempt, outcome, error.status, error.data, None)
+        engine_error(attempt, outcome, error.status, error.data, None)
 
 
 def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:
@@ -351,7 +352,7 @@ def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> 
             attempt._broke(message, outcome, error.status)
         else:
             attempt.cancel(outcome)
-            exchange.engine_error(attempt, outcome, error.status, error.data, None)
+            engine_error(attempt, outcome, error.status, error.data, None)
         return
     if exchange.head.method != b"HEAD" and (not relay.started or relay.ended_early()):
         attempt._broke(f"engine {attempt.link.name} ended the stream early")

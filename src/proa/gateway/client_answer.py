@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from proa.wire.response_head import CHUNKED, CLOSE, KEEP_ALIVE_10, LAST_CHUNK, STATUS_LINES
 
 if TYPE_CHECKING:
-    from proa.gateway.exchange import Exchange
+    from proa.gateway.client_side import ClientSide
 
 _BODILESS = frozenset((204, 304))
 
@@ -26,12 +26,18 @@ class ClientAnswer:
     """
 
     __slots__ = (
-        "_exchange", "_pending_head", "_silent", "_until_close", "is_chunked", "is_events",
-        "sent_bytes", "status",
+        "_pending_head",
+        "_side",
+        "_silent",
+        "_until_close",
+        "is_chunked",
+        "is_events",
+        "sent_bytes",
+        "status",
     )  # fmt: skip
 
-    def __init__(self, exchange: "Exchange") -> None:
-        self._exchange = exchange
+    def __init__(self, side: "ClientSide") -> None:
+        self._side = side
         self.is_events = False
         self.sent_bytes = 0
         self.status = 0
@@ -42,7 +48,7 @@ class ClientAnswer:
 
     def detach(self) -> None:
         """The exchange is over; without this the two would keep each other alive."""
-        del self._exchange
+        del self._side
 
     def begin(
         self, status: int, start: bytes, content_type: bytes | None, content_length: int | None
@@ -51,14 +57,14 @@ class ClientAnswer:
 
         `start` is what `answer_start` made; framing, Connection and x-request-id follow.
         """
-        exchange = self._exchange
-        connection, head = exchange.connection, exchange.head
+        side = self._side
+        connection, head = side.connection, side.head
         self.status = status
         self._silent = head.method == b"HEAD" or status in _BODILESS
         keeps = connection.may_keep_alive(head)
         if content_length is not None and keeps and head.minor and status != 204:
             line = b"%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n"
-            self._pending_head = line % (start, content_length, exchange.request_id)
+            self._pending_head = line % (start, content_length, side.request_id)
             return
         if content_type is not None and not content_type.startswith(b"application/json"):
             self.is_events = content_type.startswith(
@@ -82,7 +88,7 @@ class ClientAnswer:
         self._pending_head = b"%b%bx-request-id: %b\r\n\r\n" % (
             start,
             framing,
-            exchange.request_id,
+            side.request_id,
         )
 
     def body(self, data: bytes, *, last: bool) -> None:
@@ -92,26 +98,26 @@ class ClientAnswer:
             self._pending_head = b""
         elif data and self.is_chunked and not last:
             self.sent_bytes += len(data)
-            self._exchange.connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self._side.connection.write(b"%x\r\n%b\r\n" % (len(data), data))
             return
         if data and not self._silent:
             self.sent_bytes += len(data)
             if self.is_chunked:
                 out += b"%x\r\n%b\r\n" % (len(data), data)
             elif len(data) > 65_536 and out:
-                self._exchange.connection.write(out)
+                self._side.connection.write(out)
                 out = data
             else:
                 out = out + data if out else data
         if last and self.is_chunked:
             out += LAST_CHUNK
         if out:
-            self._exchange.connection.write(out)
+            self._side.connection.write(out)
 
     def chunk(self, framed: bytes, size: int) -> None:
         """A piece of `size` bytes with its framing, where the head is out and `is_chunked`."""
         self.sent_bytes += size
-        self._exchange.connection.write(framed)
+        self._side.connection.write(framed)
 
     def whole(self, status: int, start: bytes, body: bytes) -> None:
         """Head and body of a JSON answer that is all here."""
@@ -121,4 +127,4 @@ class ClientAnswer:
     def cut(self) -> None:
         """End the answer so that no client can take it for a whole one; events have told it."""
         self.body(b"", last=False)
-        self._exchange.connection.end_badly(hard=self._until_close and not self.is_events)
+        self._side.connection.end_badly(hard=self._until_close and not self.is_events)

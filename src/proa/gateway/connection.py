@@ -12,6 +12,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, cast
 
+from proa.gateway.deadlines import sweep
 from proa.gateway.exchange import Exchange
 from proa.gateway.peers import peer_address
 from proa.gateway.request_body import RequestBody
@@ -337,7 +338,7 @@ class ClientConnection(asyncio.Protocol):
         elif self._body is not None:
             self._sweep_body(now)
         else:
-            self.exchange.sweep(now)
+            sweep(self.exchange, now)
             self._sweep_stuck(now)
 
     def _sweep_idle(self, now: float) -> None:

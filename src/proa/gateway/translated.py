@@ -13,6 +13,7 @@ from proa.engines.adapters import classify
 from proa.engines.dialect import COUNT_TOKENS, Dialect
 from proa.gateway.attempt import ERROR_BODY_MAX_BYTES, Attempt
 from proa.gateway.body import Asked
+from proa.gateway.failover import engine_error
 from proa.gateway.link import EngineLink
 from proa.gateway.relay import EventRelay
 from proa.gateway.request_start import request_start
@@ -39,7 +40,7 @@ def begin(exchange: "Exchange", link: EngineLink, decision: bytes) -> bool:
         return False
     path = asked.target.partition(b"?")[0].decode("ascii")
     if path == COUNT_TOKENS and path in dialect.lacks:
-        exchange.decide(_translated(decision, "estimate"))
+        exchange.decision = _translated(decision, "estimate")
         _count(exchange, asked)
         return True
     model = exchange.upstream_model
@@ -50,7 +51,7 @@ def begin(exchange: "Exchange", link: EngineLink, decision: bytes) -> bool:
         exchange.untranslatable(str(fault))
         return True
     if translation is not None:
-        exchange.decide(_translated(decision, translation.name))
+        exchange.decision = _translated(decision, translation.name)
         path = translation.target.decode("ascii")
     exchange.attempt = attempt = DialectAttempt(exchange, link, dialect, translation)
     attempt.path, attempt.decision = path, decision
@@ -207,4 +208,4 @@ def _retell(
         if exchange.committed:  # the text goes into an event
             body = error.message.encode()
     attempt._finish(parser, outcome)
-    exchange.engine_error(attempt, outcome, status, body, parser)
+    engine_error(attempt, outcome, status, body, parser)

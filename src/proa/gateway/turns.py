@@ -134,7 +134,7 @@ class Turns:
         exchange.ticket = None
         exchange.queued_s += now_s - ticket.queued_at_s
         try:
-            exchange.resume()
+            exchange.dispatch()
         except Exception as error:  # one that fails must not keep the others from their turn
             self._plane.loop.call_exception_handler({"message": "turn", "exception": error})
             exchange.connection.transport.abort()

@@ -41,7 +41,8 @@ class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
     """The route of a request and the engines that may serve it.
 
     `model` is what goes upstream: the route's alias target or the asked one;
-    `rewrites_model` tells that the body says otherwise or nothing. `pool`,
+    `rewrites_model` tells that the body says otherwise or nothing, `rewrites` that this or
+    the path has to be written into the request. `pool`,
     `preferred`, `overflow_when` and `choices` are for `Router.choose`: engine
     indexes that take traffic; `preferred` is empty where the pool has no order.
     `contexts` are tokens by engine, where known; `least_context_tokens` is the
@@ -61,6 +62,7 @@ class RouteMatch(msgspec.Struct, frozen=True, kw_only=True):
     least_context_tokens: int | None = None
     fallback: "RouteMatch | None" = None
     waiting: WaitingTerms = WaitingTerms()
+    rewrites: bool = False
 
 
 def header_text(name: str) -> str:

@@ -81,6 +81,7 @@ class Route:
             rewrite_path=spec.rewrite_path,
             model=model,
             rewrites_model=rewrites,
+            rewrites=rewrites or spec.rewrite_path is not None,
             fallback_on=spec.fallback_on,
             pool=pool,
             preferred=() if len(preferred) == len(pool) else preferred,
