@@ -14,15 +14,17 @@ def account(attempt: Attempt, duration_s: float, outcome: Outcome) -> None:
     """Count the time of the whole request, and the tokens that the engine reported."""
     counts, usage = attempt.link.counts, attempt.usage
     observe_duration(counts, int(duration_s * 1e6))
-    counts[_PROMPT_TOKENS] += usage.prompt_tokens or 0
-    counts[_COMPLETION_TOKENS] += usage.completion_tokens or 0
-    exchange, pace = attempt.exchange, attempt.lease.pace
-    if usage.prompt_tokens is not None:
-        counts[_PROMPT_BYTES] += len(exchange.body)
+    prompt, completion, pace = usage.prompt_tokens, usage.completion_tokens, attempt.lease.pace
+    if prompt is not None:
+        counts[_PROMPT_TOKENS] += prompt
+        counts[_PROMPT_BYTES] += len(attempt.exchange.body)
+    if completion is not None:
+        counts[_COMPLETION_TOKENS] += completion
+        if pace is None:
+            counts[_ANSWERS] += 1
+            counts[_ANSWER_TOKENS] += completion
     if pace is not None:
+        exchange = attempt.exchange
         pace.window(exchange.moved, exchange.started_s + duration_s, is_paused=attempt.paused)
         if outcome is _OK:
             pace.ended(usage)
-    elif usage.completion_tokens is not None:
-        counts[_ANSWERS] += 1
-        counts[_ANSWER_TOKENS] += usage.completion_tokens

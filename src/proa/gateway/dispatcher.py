@@ -32,7 +32,6 @@ class Dispatcher:
         self._other_rows = other_rows
         self._rng = rng
         self._slow_start_s = spec.breaker.slow_start_s
-        self._cells = [link.in_flight_cell for link in links]
         self.loads = Loads(len(links))
         self.turns: Turns | None = None
 
@@ -40,41 +39,37 @@ class Dispatcher:
         self, match: RouteMatch, request: RouteRequest, tried: tuple[int, ...]
     ) -> Choice | Refusal:
         """An engine for the match, from all workers' counts as they stand now."""
-        in_flight = [link.in_flight for link in self.links]
-        for row in self._other_rows:
-            for index, cell in enumerate(self._cells):
-                in_flight[index] += row[cell]
-        self.loads.in_flight = in_flight
-        self.loads.waiting_bytes = self._over_workers(
-            [link.waiting_bytes for link in self.links], Engine.WAITING_BYTES
-        )
-        turns = self.turns
+        loads, links, turns = self.loads, self.links, self.turns
+        in_flight = loads.in_flight = [link.in_flight for link in links]
+        waiting = loads.waiting_bytes = [link.waiting_bytes for link in links]
+        if self._other_rows:
+            self._add_others(in_flight, Engine.IN_FLIGHT)
+            self._add_others(waiting, Engine.WAITING_BYTES)
         if turns is not None and turns.is_limited:
             barred = turns.barred(self, match, tried)
             if barred is None:
                 return Refusal(429, "queue_full", "No engine has room", None, match.waiting)
             tried = barred
-        return self.router.choose(match, request, self.loads, excluded=tried, rng=self._rng)
+        return self.router.choose(match, request, loads, excluded=tried, rng=self._rng)
 
     def in_flight(self) -> list[int]:
         """Requests of all workers that each engine has at this moment."""
-        return [
-            link.in_flight + sum([row[link.in_flight_cell] for row in self._other_rows])
-            for link in self.links
-        ]
+        counts = [link.in_flight for link in self.links]
+        self._add_others(counts, Engine.IN_FLIGHT)
+        return counts
 
     def sequences(self) -> list[int]:
         """Requests that each engine decodes, of all workers and of other clients."""
-        waiting = self._over_workers([link.waiting for link in self.links], Engine.WAITING)
+        waiting = [link.waiting for link in self.links]
+        self._add_others(waiting, Engine.WAITING)
         counts = zip(self.in_flight(), waiting, self.loads.foreign, strict=True)
         return [own - queued + foreign for own, queued, foreign in counts]
 
-    def _over_workers(self, own: list[int], gauge: int) -> list[int]:
-        """The sum of an engine gauge over the workers, of which this one knows its `own` share."""
+    def _add_others(self, own: list[int], gauge: int) -> None:
+        """Add the other workers' shares of an engine gauge to this one's own."""
         for row in self._other_rows:
             for index, link in enumerate(self.links):
                 own[index] += row[link.base + gauge]
-        return own
 
     def refresh_shares(self, now_s: float) -> None:
         """Ask breakers and slow starts again; called by the sweep and when a breaker moved."""

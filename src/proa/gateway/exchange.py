@@ -328,10 +328,9 @@ class Exchange(ClientSide):
         duration_s = plane.clock() - self.started_s
         if attempt is not None:
             account(attempt, duration_s, outcome)
-            tokens = attempt.usage.prompt_tokens
             asked = self.asked
-            if tokens and asked is not None and asked.features and outcome is _OK:
-                plane.tokens.learn(asked, tokens)
+            if asked is not None and asked.features and outcome is _OK:
+                plane.tokens.learn(asked, attempt.usage.prompt_tokens)
         if self.settings.logs.requests:
             plane.log_exchange(self, outcome, status, duration_s)
         if self.begun is not None:

@@ -41,9 +41,9 @@ class TokenBook:
         alone = (*features[:-3], 0.0, 0.0, features[-1])
         return self._of(model).estimate(alone)
 
-    def learn(self, asked: Asked, prompt_tokens: int) -> None:
+    def learn(self, asked: Asked, prompt_tokens: int | None) -> None:
         """The engine counted `prompt_tokens`; every 16th answer is enough after the first 256."""
-        if asked.features is None:
+        if asked.features is None or not prompt_tokens:
             return
         self._seen += 1
         if self._seen <= _LEARN_ALL or self._seen % _LEARN_EVERY == 0:

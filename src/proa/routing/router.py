@@ -110,7 +110,7 @@ class Router:
             pool = self._by_preference(match, pool, loads, request)
         if len(pool) == 1 and not self._policy.is_always_asked:
             return match.choices[pool[0]]
-        if match.model != request.model:
+        if match.rewrites_model:
             request = msgspec.structs.replace(request, model=match.model)
         return match.choices[self._policy.pick(pool, loads, request, rng)]
 
