@@ -32,6 +32,16 @@ def test_events_and_time_count_from_the_first_content(link: EngineLink) -> None:
     assert (link.counts[Engine.EVENTS], link.counts[Engine.STREAM_US]) == (10, 300_000)
 
 
+def test_what_came_up_to_the_first_content_does_not_count(link: EngineLink) -> None:
+    pace = Pace(link, 400, 10.0)
+    pace.began(10.1, 2)
+    pace.window(12, 10.25)
+    pace.window(8, 10.5)
+    pace.ended(Usage())
+    assert link.counts[Engine.EVENTS] == 18
+    assert link.counts[Engine.ANSWER_TOKENS] == 19
+
+
 def test_a_paused_stream_is_left_out_from_then_on(link: EngineLink) -> None:
     pace = Pace(link, 400, 10.0)
     pace.began(10.0)

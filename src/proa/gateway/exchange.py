@@ -291,8 +291,7 @@ class Exchange(ClientSide):
         self.ttft_s = self.plane.clock() - self.started_s
         observe_ttft(attempt.link.counts, int(self.ttft_s * 1e6))
         if attempt.lease.pace is not None:
-            attempt.lease.pace.began(self.started_s + self.ttft_s)
-            self.moved = 0
+            attempt.lease.pace.began(self.started_s + self.ttft_s, self.moved)
         if not self.committed:
             self.send_head(attempt, parser)
 

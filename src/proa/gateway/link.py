@@ -12,6 +12,7 @@ from proa.domain.outcome import Outcome
 from proa.engines.dialect import dialect_of
 from proa.gateway.peers import watch_peer
 from proa.routing.breaker import Breaker
+from proa.routing.refusals import Refusals
 from proa.routing.spec import BreakerSpec
 from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
 from proa.wire.response_parser import AnswerMemo
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _IDLE_MAX = 512
 NO_CAP = 2**62
+_REFUSED = (Outcome.BUSY, Outcome.NOT_READY)
 _CLEAR = memoryview(bytes(ENGINE_CELLS * 8)).cast("q")
 
 
@@ -52,6 +54,7 @@ class EngineLink:
         self.is_unreachable = False
         self.breaker = Breaker(breaker)
         self._breaker_spec = breaker
+        self._refusals = Refusals()
         self.answers = AnswerMemo()
         self.decisions: dict[str, bytes] = {}
         self.idle: deque[UpstreamConnection] = deque()
@@ -143,7 +146,7 @@ class EngineLink:
 
     def share(self, now_s: float) -> float:
         """The part of its traffic that the engine may get by its own failures."""
-        share = self.breaker.share(now_s)
+        share = self.breaker.share(now_s) * self._refusals.share(now_s)
         self.row[self.base + Engine.BREAKER] = self.breaker.state(now_s)
         return share
 
@@ -155,7 +158,9 @@ class EngineLink:
         return trial
 
     def record(self, outcome: Outcome, now_s: float, *, trial: bool) -> None:
-        """Feed the breaker with how a try went."""
+        """Feed the breaker with how a try went; an engine that refuses gets less for a while."""
+        if outcome in _REFUSED:
+            self._refusals.record(now_s)
         self.breaker.record(outcome, now_s, trial=trial)
         self.troubled = self.breaker.troubled
         self.changed()

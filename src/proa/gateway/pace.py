@@ -35,13 +35,14 @@ class Pace:
         row, cell = link.row, link.waiting_cell
         row[cell], row[cell + 1] = link.waiting, link.waiting_bytes
 
-    def began(self, now_s: float) -> None:
-        """The first content came."""
+    def began(self, now_s: float, reads: int = 0) -> None:
+        """The first content came; `reads` since the last call of `window` came up to it."""
         if not self._is_waiting:
             return
         if self._link.sole is self and self._body_bytes <= _SAMPLE_MAX_BYTES:
             self._count_prompt(int((now_s - self._sent_s) * _US))
         self.left()
+        self._events = -reads
         self._since_s = now_s
 
     def left(self) -> None:
@@ -56,9 +57,11 @@ class Pace:
 
     def window(self, events: int, now_s: float, *, is_paused: bool = False) -> None:
         """`events` came since the last call."""
-        self._events += events
         if not self._since_s:
             return
+        if self._events < 0:
+            events, self._events = events + self._events, 0
+        self._events += events
         if is_paused:
             self._since_s = 0.0
             return
