@@ -25,7 +25,7 @@ from benchmarks.policies.tables import table
 from benchmarks.policies.virtual_runs import virtual_report
 from benchmarks.subjects import StartError
 
-_SHARE = 0.94
+_SHARE = 0.96
 _BASELINES = ("round_robin", "least_load", "power_of_two")
 
 

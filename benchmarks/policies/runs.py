@@ -55,11 +55,24 @@ async def level(
     while any(answer.is_open for answer in counted) and loop.time() < limit_s:
         await asyncio.sleep(_LOOK_S)
     crowd.close()
-    return stats(users, counted, crowd.failures, seconds)
+    return stats(users, crowd.answers, crowd.failures, from_s, seconds)
 
 
-def stats(users: int, counted: list[Answer], failures: int, seconds: float) -> LevelStats:
-    """What a level's answers amount to."""
+def goodput(answers: list[Answer], from_s: float, seconds: float) -> float:
+    """Tokens per second that good answers got within a time, whenever they began."""
+    tokens = 0.0
+    for answer in answers:
+        if answer.is_good:
+            begin, end = max(answer.first_s, from_s), min(answer.last_s, from_s + seconds)
+            tokens += answer.tokens_per_s * max(0.0, end - begin)
+    return tokens / seconds
+
+
+def stats(
+    users: int, answers: list[Answer], failures: int, from_s: float, seconds: float
+) -> LevelStats:
+    """What the answers amount to that were sent within a time."""
+    counted = [answer for answer in answers if from_s <= answer.sent_s < from_s + seconds]
     good = [answer for answer in counted if answer.is_good]
     first = sorted(a.first_s - a.sent_s for a in counted if a.first_s)
     return LevelStats(
@@ -67,7 +80,7 @@ def stats(users: int, counted: list[Answer], failures: int, seconds: float) -> L
         requests=len(counted),
         good=len(good),
         failures=failures,
-        good_tokens_per_s=sum(answer.output_tokens for answer in good) / seconds,
+        good_tokens_per_s=goodput(answers, from_s, seconds),
         ttft_p95_s=first[int(0.95 * (len(first) - 1))] if first else 0.0,
     )
 

@@ -90,13 +90,27 @@ def most_users(pair: PairSpec, policy: PolicyName) -> dict[str, Any]:
             attainment(closed_loop(pair, policy, users, seed=seed)) for seed in range(_SEEDS)
         )
         low, high = (users, high) if worst >= ATTAINMENT else (low, users)
-    good = [ask for ask in closed_loop(pair, policy, low, seed=0) if low] if low else []
-    served = sum(a.output_tokens for a in good if a.tokens_per_s >= USER_TOKENS_PER_S) / _COUNTED_S
+    levels = [users for users in range(low - 6, low + 1, 2) if users > 0]
+    served = max((_goodput(pair, policy, users) for users in levels), default=0.0)
     alone = sum(
         users / engine.step.step_s(users)
         for users, engine in zip(pair.limits, pair.engines, strict=True)
     )
     return {"users": low, "share_of_goodput": round(served / alone, 3)}
+
+
+def _goodput(pair: PairSpec, policy: PolicyName, users: int) -> float:
+    """Tokens per second that good answers got in the counted time, whenever they began."""
+    done = closed_loop(pair, policy, users, seed=0, after_s=0.0, counted_s=2 * _COUNTED_S)
+    begin_s, end_s = _COUNTED_S / 2, _COUNTED_S * 3 / 2
+    tokens = 0.0
+    for ask in done:
+        if ask.tokens_per_s >= USER_TOKENS_PER_S:
+            assert ask.first_s is not None
+            assert ask.last_s is not None
+            within_s = min(ask.last_s, end_s) - max(ask.first_s, begin_s)
+            tokens += ask.tokens_per_s * max(0.0, within_s)
+    return tokens / (end_s - begin_s)
 
 
 def after_change(factor: float, users: int) -> dict[str, Any]:

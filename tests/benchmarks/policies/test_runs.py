@@ -25,7 +25,7 @@ def answer(tokens: int, seconds: float) -> Answer:
 
 def test_failures_are_not_good_and_stay_in_the_denominator() -> None:
     failed = Answer(0.0, 100)
-    found = stats(2, [answer(31, 0.9), answer(31, 1.1), failed], 1, 10.0)
+    found = stats(2, [answer(31, 0.9), answer(31, 1.1), failed], 1, 0.0, 10.0)
     assert (found.requests, found.good) == (3, 1)
-    assert found.good_tokens_per_s == pytest.approx(3.1)
+    assert found.good_tokens_per_s == pytest.approx(3.0)
     assert not found.passes
