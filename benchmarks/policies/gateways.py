@@ -146,7 +146,7 @@ def gateways(peers: Path | None) -> tuple[list[Gateway], list[str]]:
         found += [
             Gateway("nginx round robin", lambda d, p: _nginx(d, p, "", (1, 1)), 36),
             Gateway("nginx least_conn", lambda d, p: _nginx(d, p, "least_conn;", (1, 1)), 58),
-            Gateway("nginx weights 2:1", lambda d, p: _nginx(d, p, "", (2, 1)), 80),
+            Gateway("nginx weights 85:30", lambda d, p: _nginx(d, p, "", (85, 30)), 88),
         ]
     for program, arguments, policies in (
         ("sglang-router", ("launch",), ("power_of_two", "cache_aware")),
