@@ -81,6 +81,7 @@ def test_a_request_in_json(lines: Lines, json_log: Log) -> None:
         "prompt_tokens": None,
         "completion_tokens": None,
         "retries": 0,
+        "hedged": None,
         "stream": True,
     }
 

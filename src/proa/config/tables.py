@@ -131,6 +131,8 @@ class PolicyTable(Table):
     session_load_factor: f.LoadFactor | None = None
     prefix_memory_blocks: f.Count | None = None
     adapters_per_engine: f.Count | None = None
+    hedge: bool | None = None
+    hedge_share: f.Share | None = None
 
 
 class ClassifierTable(Table):

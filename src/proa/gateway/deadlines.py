@@ -24,6 +24,9 @@ def sweep(exchange: "Exchange", now: float) -> None:
         attempt.given_up()
     elif exchange.settings.heartbeat_s and exchange.ttft_s is None:
         _beat(exchange, now)
+    hedges = exchange.plane.hedges
+    if hedges is not None and not exchange.is_over:
+        hedges.sweep(exchange, now)
 
 
 def _follow(exchange: "Exchange", attempt: "Attempt", now: float) -> None:

@@ -332,6 +332,8 @@ class Exchange(ClientSide):
                 plane.tokens.learn(asked, attempt.usage.prompt_tokens)
         if self.settings.logs.requests:
             plane.log_exchange(self, outcome, status, duration_s)
+        if plane.hedges is not None:
+            plane.hedges.over(self, outcome, duration_s)
         if self.begun is not None:
             self.begun.detach()
         self.attempt = None

@@ -19,6 +19,8 @@ _DIGITS_MAX = 9
 def no_answer(attempt: "Attempt", outcome: Outcome, status: int, message: str) -> None:
     """A try ended without an answer, before anything went to the client."""
     exchange = attempt.exchange
+    if _other_goes_on(attempt):
+        return
     if _may_retry(attempt, outcome, None):
         exchange.dispatch()
         return
@@ -39,6 +41,8 @@ def engine_error(
     if exchange.committed:
         text = body.decode("utf-8", "replace")
         stream_broke(attempt, outcome, status if status >= 400 else 502, text)
+        return
+    if _other_goes_on(attempt):
         return
     if _may_retry(attempt, outcome, status):
         exchange.dispatch()
@@ -75,6 +79,12 @@ def stream_broke(attempt: "Attempt", outcome: Outcome, status: int, message: str
         answer.body(event, last=False)
     answer.cut()
     exchange.finish(outcome, answer.status)
+
+
+def _other_goes_on(attempt: "Attempt") -> bool:
+    """Whether the request was hedged and its other try is still under way."""
+    hedges = attempt.exchange.plane.hedges
+    return hedges is not None and hedges.goes_on(attempt)
 
 
 def _may_retry(attempt: "Attempt", outcome: Outcome, status: int | None) -> bool:

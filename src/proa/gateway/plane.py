@@ -22,6 +22,7 @@ from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Doorkeeper
 from proa.gateway.heads import Heads
+from proa.gateway.hedge import Hedges
 from proa.gateway.keys import KeyRing
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
@@ -81,6 +82,7 @@ class DataPlane:
         self.tokens = TokenBook()
         self.log: Log | None = None
         self.retry_budget = RetryBudget(0.0)
+        self.hedges: Hedges | None = None
         self._links: dict[str, EngineLink] = {}
         self._published = FleetView(0, ())
         self._loads = LoadView(0, ())
@@ -110,6 +112,10 @@ class DataPlane:
         ]
         if before is None or before.retry_budget != settings.retry_budget:
             self.retry_budget = RetryBudget(settings.retry_budget)
+        if self.hedges is None and settings.routing.policy_options.hedge:
+            self.hedges = Hedges(self)
+        if self.hedges is not None:
+            self.hedges.configure(settings.routing.policy_options)
         self.room.configure(settings.admission)
         self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)

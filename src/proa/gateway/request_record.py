@@ -14,6 +14,8 @@ def request_record(
 ) -> RequestRecord:
     """What is told of a finished exchange: no prompt, no header, no query."""
     asked, attempt, head = exchange.asked, exchange.attempt, exchange.head
+    hedges = exchange.plane.hedges
+    hedged = None if hedges is None else hedges.engine_of(exchange)
     return RequestRecord(
         request_id=exchange.request_id.decode(),
         method=head.method.decode(),
@@ -31,7 +33,8 @@ def request_record(
         bytes_out=exchange.sent_bytes,
         prompt_tokens=attempt.usage.prompt_tokens if attempt else None,
         completion_tokens=attempt.usage.completion_tokens if attempt else None,
-        retries=exchange.retries,
+        retries=exchange.retries if hedged is None else max(0, exchange.retries - 1),
+        hedged=hedged,
         stream=bool(asked and asked.stream),
     )
 

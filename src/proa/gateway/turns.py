@@ -73,6 +73,11 @@ class Turns:
         free = places.free(links, untried, in_flight, dispatcher.loads.shares)
         return tuple(i for i in match.pool if i not in free) if free else None
 
+    def is_full(self, dispatcher: "Dispatcher") -> bool:
+        """Whether all engines together have as many requests as they may."""
+        total = self.places.total
+        return bool(total) and sum(dispatcher.in_flight()) >= total
+
     def take(self, *, is_patient: bool = True) -> None:
         """Start all that can; `is_patient` lets other workers' heads go first."""
         if self.is_calling:

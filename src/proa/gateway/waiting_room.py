@@ -60,6 +60,11 @@ class WaitingRoom:
                 self._add(ticket)
         self.turns.publish()
 
+    @property
+    def is_waited_in(self) -> bool:
+        """Whether somebody waits, here or in another worker."""
+        return bool(self._queue.tickets) or self.heads.anybody
+
     # who comes and goes
 
     def takes(self, exchange: "Exchange", refusal: Refusal) -> bool:

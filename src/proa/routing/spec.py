@@ -105,12 +105,15 @@ class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True):
     body's `user`; `session_load_factor` is how far above its share an engine may be
     loaded for it. `prefix_memory_blocks` bounds what `prefix_affinity` remembers, in blocks of
     prompts. `adapters_per_engine` is how many adapters an engine holds at one time.
+    `hedge` sends late short requests to a second engine, at most `hedge_share` of them.
     """
 
     session_header: str = "x-session-id"
     session_load_factor: float = 1.25
     prefix_memory_blocks: int = 100_000
     adapters_per_engine: int = 4
+    hedge: bool = False
+    hedge_share: float = 0.03
 
 
 class ClassifierSpec(msgspec.Struct, frozen=True, kw_only=True):

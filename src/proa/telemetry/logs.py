@@ -23,7 +23,8 @@ class RequestRecord(msgspec.Struct, kw_only=True, gc=False):
 
     Times are in milliseconds, sizes in bytes of de-framed bodies. `model` is what the
     client asked for, `key` the name of its API key, `outcome` an `Outcome.label` or
-    the reason of a refusal.
+    the reason of a refusal,
+    `hedged` the engine of a second try beside the first one.
     """
 
     request_id: str
@@ -43,6 +44,7 @@ class RequestRecord(msgspec.Struct, kw_only=True, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     retries: int = 0
+    hedged: str | None = None
     stream: bool = False
 
 

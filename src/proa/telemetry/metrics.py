@@ -56,6 +56,11 @@ _ENGINE_COUNTERS = (
     ("proa_broken_streams", "Streams that ended early after their status was sent.",
      Engine.BROKEN_STREAMS),
 )  # fmt: skip
+_HEDGES = {
+    "won": Engine.HEDGES_WON,
+    "lost": Engine.HEDGES_LOST,
+    "failed": Engine.HEDGES_FAILED,
+}
 _HISTOGRAMS = (
     ("proa_request_duration_seconds", "Time from the request to the end of its answer.",
      Engine.DURATION_BUCKET, Engine.DURATION_SUM_US, DURATION_BOUNDS_US),
@@ -110,6 +115,13 @@ def _engine_counters(view: GatewayView) -> Iterator[Metric]:
         for engine, slot in view.engine_slots.items():
             family.add_metric([engine], view.rows.total(engine_base(slot) + cell))
         yield family
+    hedges = CounterMetricFamily(
+        "proa_hedges", "Second tries of late requests, by their end.", labels=["engine", "outcome"]
+    )
+    for engine, slot in view.engine_slots.items():
+        for outcome, cell in _HEDGES.items():
+            hedges.add_metric([engine, outcome], view.rows.total(engine_base(slot) + cell))
+    yield hedges
 
 
 def _histograms(view: GatewayView) -> Iterator[Metric]:

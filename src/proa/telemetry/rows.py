@@ -101,6 +101,10 @@ class Engine:
     FIRST_UNITS_US = 66
     HELD_BYTE_MS = 67  # the time of streams in windows, each times the bytes of its body
     HELD_EVENT_MS = 68  # the same, each times its events so far
+    # second tries beside first ones, by their ends
+    HEDGES_WON = 69
+    HEDGES_LOST = 70
+    HEDGES_FAILED = 71
 
 
 _DURATION_SUM_US, _DURATION_BUCKET = Engine.DURATION_SUM_US, Engine.DURATION_BUCKET
