@@ -7,8 +7,10 @@ from proa.routing.speeds import (
     DEFAULT_OUTPUT_TOKENS,
     NOBODY_KNOWS,
     UNSEEN_S,
+    Outlook,
     Speed,
     mean_output,
+    outlook,
     speeds_of,
 )
 
@@ -21,8 +23,9 @@ class Loads:
     `in_flight` are own requests over all workers, `foreign` those of other clients;
     `waiting_bytes` are the bodies of own requests whose answer has not begun.
     `shares` is the part of its traffic that an engine may get, 0 for an open breaker.
-    `views` is what the control plane last said; from it come `speeds`, the mean
-    `output_tokens` of a request, and `unseen`, engines whose speed was not seen lately.
+    `views` is what the control plane last said; from it come `speeds` and
+    `outlooks`, the mean `output_tokens` of a request, and `unseen`, engines whose speed was
+    not seen lately.
     `now_s` is coarse and monotonic.
     """
 
@@ -30,6 +33,7 @@ class Loads:
         "foreign",
         "in_flight",
         "now_s",
+        "outlooks",
         "output_tokens",
         "shares",
         "speeds",
@@ -45,6 +49,7 @@ class Loads:
         self.shares: list[float] = [1.0] * engines
         self.views: Sequence[EngineLoadView] = [NOTHING_KNOWN] * engines
         self.speeds: Sequence[Speed] = [NOBODY_KNOWS] * engines
+        self.outlooks: Sequence[Outlook] = [outlook(NOBODY_KNOWS, 0)] * engines
         self.unseen: frozenset[int] = frozenset()
         self.output_tokens = DEFAULT_OUTPUT_TOKENS
         self.now_s = 0.0
@@ -55,6 +60,7 @@ class Loads:
         self.views = [by_name.get(name, NOTHING_KNOWN) for name in names]
         self.foreign = [engine.foreign for engine in self.views]
         self.speeds = speeds_of(self.views)
+        self.outlooks = list(map(outlook, self.speeds, self.foreign))
         self.output_tokens = mean_output(self.views)
         self.unseen = frozenset(
             index

@@ -13,6 +13,8 @@ DEFAULT_OUTPUT_TOKENS = 256.0
 DEFAULT_BYTES_PER_TOKEN = 4.0
 HALF_LIFE_S = 60.0
 UNSEEN_S = 30.0
+PROMPT_WEIGHT = 4.0
+"""Time before the first token stands for the streams and prompts that wait meanwhile, too."""
 _HARDLY_AGED = 0.98
 
 
@@ -27,6 +29,30 @@ class Speed(NamedTuple):
     per_sequence_s: float
     prompt_s_per_byte: float
     capacity: float
+
+
+class Outlook(NamedTuple):
+    """An engine's speed as our next request meets it: with that and others' requests counted in.
+
+    step_s = base_s + per_sequence_s x own requests in flight, of which `room` may run beside the
+    next one. `prompt_s_per_byte` is weighted by `PROMPT_WEIGHT`.
+    """
+
+    base_s: float
+    per_sequence_s: float
+    prompt_s_per_byte: float
+    room: float
+
+
+def outlook(speed: Speed, foreign: int) -> Outlook:
+    """What `speed` means for the next request, beside `foreign` ones."""
+    others = foreign + 1
+    return Outlook(
+        speed.base_s + speed.per_sequence_s * others,
+        speed.per_sequence_s,
+        PROMPT_WEIGHT * speed.prompt_s_per_byte,
+        speed.capacity - others,
+    )
 
 
 NOBODY_KNOWS = Speed(ASSUMED.base_s, ASSUMED.per_sequence_s, 0.0, inf)

@@ -14,6 +14,7 @@ from proa.domain.timing import EngineTiming, StepTime
 from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.policy.expected_finish import NEAR, ExpectedFinish
+from proa.routing.policy.finish import expected_finish_s
 from proa.routing.policy.registry import make_policy
 from proa.routing.spec import PolicyName, RoutingSpec
 
@@ -120,21 +121,30 @@ def test_an_engine_that_would_take_more_than_twice_as_long_is_not_tried() -> Non
 
 @given(
     in_flight=st.tuples(st.integers(0, 200), st.integers(0, 200)),
+    waiting=st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
     known=st.tuples(st.booleans(), st.booleans()),
-    max_tokens=st.none() | st.integers(1, 10_000),
+    capacity=st.none() | st.integers(1, 60),
+    foreign=st.integers(0, 50),
+    asked=st.tuples(st.none() | st.integers(1, 10_000), st.integers(0, 100_000)),
     seed=st.integers(0, 100),
 )
 def test_the_choice_is_near_the_best_by_its_own_formula(
-    in_flight: tuple[int, int], known: tuple[bool, bool], max_tokens: int | None, seed: int
+    in_flight: tuple[int, int],
+    waiting: tuple[int, int],
+    known: tuple[bool, bool],
+    capacity: int | None,
+    foreign: int,
+    asked: tuple[int | None, int],
+    seed: int,
 ) -> None:
-    seen = loads(in_flight, MAIN if known[0] else None, AUX if known[1] else None)
-    request = RouteRequest(path="/x", max_tokens=max_tokens)
+    main = replace(MAIN, prefill_tokens_per_s=9000.0) if known[0] else None
+    aux = AUX if known[1] else None
+    seen = loads(in_flight, main, aux, capacity=capacity, foreign=foreign)
+    seen.waiting_bytes = waiting
+    request = RouteRequest(path="/x", max_tokens=asked[0], body_bytes=asked[1])
     index = policy().pick((0, 1), seen, request, Random(seed))
-    steps = [
-        speed.base_s + speed.per_sequence_s * (running + 1)
-        for speed, running in zip(seen.speeds, in_flight, strict=True)
-    ]
-    assert steps[index] <= min(steps) * (1.0 + NEAR) * (1.0 + 1e-9)
+    finishes = [expected_finish_s(seen, i, request) for i in (0, 1)]
+    assert finishes[index] <= min(finishes) * (1.0 + NEAR) * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("candidates", [(0,), (1,)])

@@ -1,17 +1,18 @@
 """To where the answer is expected to be finished first."""
 
 from collections.abc import Sequence
+from math import inf
 from random import Random
 
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
+from proa.routing.policy.finish import expected_tokens, queue_s
 from proa.routing.spec import PolicyName
 
 NEAR = 0.02
 EXPLORED_SHARE = 0.02
 EXPLORED_WITHIN = 2.0
-PROMPT_WEIGHT = 4.0
 
 
 class ExpectedFinish(Policy):
@@ -40,26 +41,22 @@ class ExpectedFinish(Policy):
     def pick(
         self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
     ) -> int:
-        in_flight, foreign, waiting = loads.in_flight, loads.foreign, loads.waiting_bytes
-        speeds, size, chance = loads.speeds, request.body_bytes, rng.random
-        mean = loads.output_tokens
-        tokens: float = mean
-        if request.max_tokens is not None and request.max_tokens < mean:
-            tokens = request.max_tokens
+        outlooks, in_flight, waiting = loads.outlooks, loads.in_flight, loads.waiting_bytes
+        tokens, size, chance = expected_tokens(loads, request), request.body_bytes, rng.random
         best, least = -1, 0.0
-        for index in candidates:
-            base_s, per_sequence_s, per_byte_s, capacity = speeds[index]
-            running: float = in_flight[index] + foreign[index] + 1
-            finish_s = PROMPT_WEIGHT * per_byte_s * (waiting[index] + size)
-            if running > capacity:
-                step_s = base_s + per_sequence_s * capacity
-                finish_s += (running - capacity) / capacity * mean * step_s
-                running = capacity
-            finish_s += tokens * (base_s + per_sequence_s * running)
+        for index in candidates:  # `expected_finish_s`, spelt out
+            base_s, per_sequence_s, prompt_s_per_byte, room = outlooks[index]
+            running = in_flight[index]
+            if running <= room:
+                finish_s = tokens * (base_s + per_sequence_s * running)
+            else:
+                finish_s = tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
+            if prompt_s_per_byte:
+                finish_s += prompt_s_per_byte * (waiting[index] + size)
             finish_s *= 1.0 + NEAR * chance()
             if best < 0 or finish_s < least:
                 best, least = index, finish_s
-        if loads.unseen and tokens <= mean and chance() < EXPLORED_SHARE:
+        if loads.unseen and tokens <= loads.output_tokens and chance() < EXPLORED_SHARE:
             return self._explore(candidates, loads, best)
         return best
 
@@ -67,11 +64,9 @@ class ExpectedFinish(Policy):
         """An engine not seen lately whose next step is at most twice that of the best."""
 
         def next_step_s(index: int) -> float:
-            base_s, per_sequence_s, _, capacity = loads.speeds[index]
-            running = loads.in_flight[index] + loads.foreign[index] + 1
-            if running > capacity:
-                return float("inf")
-            return base_s + per_sequence_s * running
+            base_s, per_sequence_s, _, room = loads.outlooks[index]
+            running = loads.in_flight[index]
+            return inf if running > room else base_s + per_sequence_s * running
 
         limit_s = EXPLORED_WITHIN * next_step_s(best)
         for index in candidates:

@@ -6,7 +6,7 @@ from random import Random
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy, PolicyMemory
-from proa.routing.policy.finish import predicted_finish_s
+from proa.routing.policy.finish import expected_finish_s
 from proa.routing.spec import PolicyName, RoutingSpec
 
 
@@ -36,7 +36,7 @@ class Lora(Policy):
         if request.model is None or not known:
             return min(
                 candidates,
-                key=lambda i: predicted_finish_s(loads, i, request) * (1.0 + 0.02 * rng.random()),
+                key=lambda i: expected_finish_s(loads, i, request) * (1.0 + 0.02 * rng.random()),
             )
         steps = {i: loads.speeds[i].base_s + loads.speeds[i].per_sequence_s for i in candidates}
         fastest = min(steps.values()) or 1.0

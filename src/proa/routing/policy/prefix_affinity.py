@@ -6,11 +6,12 @@ from random import Random
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy, PolicyMemory
-from proa.routing.policy.finish import predicted_finish_s
+from proa.routing.policy.finish import expected_finish_s
 from proa.routing.prefix import BLOCK_BYTES
 from proa.routing.spec import PolicyName, RoutingSpec
+from proa.routing.speeds import PROMPT_WEIGHT
 
-ASSUMED_PROMPT_S_PER_BYTE = 1.0 / 16_000.0
+_ASSUMED_PACE = PROMPT_WEIGHT / 16_000.0
 
 
 class PrefixAffinity(Policy):
@@ -18,11 +19,14 @@ class PrefixAffinity(Policy):
 
     saved_s = bytes of the leading blocks that the engine was given before x prompt_s_per_byte
 
+    Both weigh the time before the first token as expected finish does.
+
     Where nothing tells how fast an engine reads prompts, 4,000 tokens/s of 4 bytes are
     assumed, so that the cache counts from the beginning.
 
     Not modelled:
-        what engines drop from their caches; only what this worker sent is known.
+        what other workers and other clients sent; what engines drop from their caches,
+        but for the amounts that KV events tell (see `CacheMirror`).
     """
 
     name = PolicyName.PREFIX_AFFINITY
@@ -39,11 +43,11 @@ class PrefixAffinity(Policy):
         prefix, index = request.prefix, self._index
         best, least = -1, 0.0
         for engine in candidates:
-            finish_s = predicted_finish_s(loads, engine, request)
+            finish_s = expected_finish_s(loads, engine, request)
             finish_s += 0.02 * finish_s * rng.random()
             if prefix:
                 saved = index.matched(prefix, self._engines[engine]) * BLOCK_BYTES
-                pace = loads.speeds[engine].prompt_s_per_byte or ASSUMED_PROMPT_S_PER_BYTE
+                pace = loads.outlooks[engine].prompt_s_per_byte or _ASSUMED_PACE
                 finish_s -= saved * pace
             if best < 0 or finish_s < least:
                 best, least = engine, finish_s

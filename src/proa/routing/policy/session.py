@@ -8,7 +8,7 @@ from random import Random
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy, PolicyMemory
-from proa.routing.policy.finish import predicted_finish_s
+from proa.routing.policy.finish import expected_finish_s
 from proa.routing.spec import PolicyName, RoutingSpec
 
 _TYPICAL_BATCH = 16.0
@@ -43,7 +43,7 @@ class Session(Policy):
         if not request.session:
             return min(
                 candidates,
-                key=lambda i: predicted_finish_s(loads, i, request) * (1.0 + 0.02 * rng.random()),
+                key=lambda i: expected_finish_s(loads, i, request) * (1.0 + 0.02 * rng.random()),
             )
         session = request.session.encode("utf-8", "surrogateescape")
         rates = {i: _rate(loads, i) for i in candidates}
