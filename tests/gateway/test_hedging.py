@@ -18,6 +18,7 @@ from proa.domain.outcome import Outcome
 from proa.gateway.settings import AdmissionSettings
 from proa.routing.spec import BreakerSpec, PolicyOptions, RouteSpec, RoutingSpec
 from proa.telemetry.rows import Engine
+from proa.testing.ports import hanging_port
 from proa.testing.raw_response import RawResponse, json_request
 from proa.testing.received import ReceivedRequest
 from proa.testing.replies import Framing, body_reply, json_reply
@@ -383,6 +384,43 @@ async def test_a_second_engine_that_cannot_be_reached_costs_nothing() -> None:
         go.set()
         assert (await ask).header("x-proa-engine") == "main"
         assert ends(gateway) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("first_fails", [False, True])
+async def test_a_second_engine_that_cannot_be_connected_in_time(first_fails: bool) -> None:
+    with hanging_port() as port:
+        async with Switched() as main, late(main, f"http://127.0.0.1:{port}") as gateway:
+            go = asyncio.Event()
+            main.reply = (FAULTS["reset"] if first_fails else ANSWER).preceded_by(WaitFor(go))
+            ask = await ask_late(gateway)
+            assert gateway.in_flight("aux") == 1
+            gateway.advance(2.9)
+            if first_fails:
+                go.set()
+                await gateway.until(lambda: gateway.in_flight("main") == 0)
+                gateway.advance(2.9)  # it is the only one now, and has its time
+            assert gateway.in_flight("aux") == 1
+            gateway.advance(0.2)
+            assert gateway.in_flight("aux") == 0
+            go.set()
+            assert (await ask).status == (504 if first_fails else 200)
+            assert ends(gateway) == (0, 0, 1)
+
+
+async def test_a_pooled_connection_that_the_second_engine_has_closed_is_replaced() -> None:
+    async with Switched() as main, Switched() as aux, late(main, aux) as gateway:
+        gateway.see({"main": EngineState.UNREACHABLE})
+        assert (await gateway.ask(ASK)).header("x-proa-engine") == "aux"
+        gateway.see()
+        main.reply, aux.reply = STALL, OTHER
+        closing = asyncio.ensure_future(aux.stop(reset=False))
+        ask = asyncio.ensure_future(gateway.ask(ASK))
+        await gateway.until(lambda: is_sent(gateway))
+        await closing
+        await aux.start()
+        gateway.advance(3.0)
+        assert (await ask).header("x-proa-engine") == "aux"
+        assert ends(gateway) == (1, 0, 0)
 
 
 REPLIES = (

@@ -85,6 +85,19 @@ def test_nobody_is_late_without_a_hedge_to_spend() -> None:
     assert not hedging.is_late("kind", 10.0)
 
 
+def test_another_share_starts_anew_and_forgets_no_duration() -> None:
+    hedging = Hedging(0.03)
+    for _ in range(LEAST_SEEN):
+        hedging.ended("kind", 1.0)
+    hedging.allow(0.03)
+    assert hedging.is_late("kind", 10.0)
+    hedging.allow(0.5)
+    assert not hedging.withdraw()
+    for _ in range(2):
+        hedging.ended("kind", None)
+    assert hedging.is_late("kind", 10.0)
+
+
 STANDING = st.builds(
     Standing,
     engine=st.integers(0, 20),

@@ -31,14 +31,13 @@ class Hedges:
     def __init__(self, plane: "DataPlane") -> None:
         self._plane = plane
         self._is_on = False
-        self._hedging = Hedging(0.0)
+        self._hedging = Hedging(plane.settings.routing.policy_options.hedge_share)
         self._open: dict[Exchange, SecondTry] = {}
 
     def configure(self, options: PolicyOptions) -> None:
         """New settings; who is on the way stays."""
         self._is_on = options.hedge
-        if options.hedge_share != self._hedging.share:
-            self._hedging = Hedging(options.hedge_share)
+        self._hedging.allow(options.hedge_share)
 
     def sweep(self, exchange: "Exchange", now: float) -> None:
         """Every 250 ms: send a late request to a second engine, if one is idle."""

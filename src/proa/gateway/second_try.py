@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from proa.engines.adapters import classify
 from proa.gateway.attempt import ERROR_BODY_MAX_BYTES, Attempt
 from proa.gateway.link import EngineLink
+from proa.gateway.upstream import UpstreamConnection
 from proa.wire.response_parser import AnswerMemo, ResponseParser
 
 if TYPE_CHECKING:
@@ -29,13 +30,21 @@ class SecondTry(Attempt):
         self.is_racing = True
         self.has_failed = False
 
+    # as any try, but while the first is there, the client's deadline is about that one
+
     def start(self) -> None:
-        """As any try, but while the first is there, the client's deadline is about that one."""
-        connection = self.exchange.connection
-        deadline = connection.deadline
+        deadline = self.exchange.connection.deadline
         super().start()
+        self._keep(deadline)
+
+    def _send(self, connection: UpstreamConnection) -> None:
+        deadline = self.exchange.connection.deadline
+        super()._send(connection)
+        self._keep(deadline)
+
+    def _keep(self, deadline: float) -> None:
         if self.is_racing:
-            connection.deadline = deadline
+            self.exchange.connection.deadline = deadline
 
     def sweep(self, now: float) -> None:
         """Give up connecting in time."""

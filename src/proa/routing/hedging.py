@@ -99,9 +99,15 @@ class Hedging:
     """
 
     def __init__(self, share: float) -> None:
-        self.share = share
+        self._share = share
         self._budget = RetryBudget(share, floor=0.0, capacity=SAVED_HEDGES)
         self._durations: dict[Hashable, Durations] = {}
+
+    def allow(self, share: float) -> None:
+        """Another share from now on; what was learned stays."""
+        if share != self._share:
+            self._share = share
+            self._budget = RetryBudget(share, floor=0.0, capacity=SAVED_HEDGES)
 
     def ended(self, kind: Hashable, seconds: float | None) -> None:
         """A short request has ended; `seconds` is None where its end tells no duration."""
