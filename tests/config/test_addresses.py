@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.config.addresses import engine_url, listen_address, metrics_url, network, origin
+from proa.config.addresses import (
+    engine_url,
+    kv_events_address,
+    listen_address,
+    metrics_url,
+    network,
+    origin,
+)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +137,25 @@ def test_other_places_of_metrics_are_refused(value: str) -> None:
         metrics_url(value)
 
 
+@pytest.mark.parametrize(
+    "value", ["", "tcp://10.0.0.10:5557", "tcp://h.example:1", "tcp://[::1]:5557", "ipc:///run/kv"]
+)
+def test_places_of_kv_events(value: str) -> None:
+    assert kv_events_address(value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["h:5557", "http://h:5557", "tcp://h", "tcp://:1", "tcp://h:0", "tcp://h:1/x", "ipc://kv",
+     "inproc://kv", "tcp://", "tcp://h:1 ", "ipc:///a/../b", "tcp://*:5557"],
+)  # fmt: skip
+def test_other_places_of_kv_events_are_refused(value: str) -> None:
+    with pytest.raises(ValueError, match="tcp://HOST:PORT or ipc:///absolute/path"):
+        kv_events_address(value)
+
+
 @given(st.text(max_size=30))
 def test_any_text_is_accepted_or_a_value_error(value: str) -> None:
-    for check in (listen_address, engine_url, metrics_url, origin, network):
+    for check in (listen_address, engine_url, metrics_url, kv_events_address, origin, network):
         with suppress(ValueError):
             check(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proa.config import fields
 from proa.config.faults import ConfigFaults
 from proa.config.keys_file import add_key
 from proa.config.load import Flags, load
@@ -226,7 +227,10 @@ fallback_on = [200]
         ("[policy]\nsession_load_factor = 0.5", "load_factor = 0.5: accepted is a number from 1"),
         ("[classifier]\nmodel = 'none.json'", "none.json: cannot be read"),
         ("[classifier]", "classifier.model is missing: [classifier] needs it"),
-        ("[[adapters]]\nname = 'a'\nmodel = 'm'\npath = 'p'", 'loaded by [policy] name = "lora" only'),
+        (
+            "[[adapters]]\nname = 'a'\nmodel = 'm'\npath = 'p'",
+            'loaded by [policy] name = "lora" only',
+        ),
         ("[policy]\nname = 'fastest'", "accepted is one of 'expected_finish'"),
         ("[logs]\nformat = 'xml'", "logs.format = \"xml\": accepted is one of 'json'"),
         ("[tls]\ncert_file = 'a.pem'", "tls.key_file is missing: [tls] needs it"),
@@ -307,12 +311,13 @@ def test_a_table_of_a_later_version_is_refused_not_ignored(tmp_path: Path, table
 def test_what_is_said_of_an_engine_reaches_both_planes(tmp_path: Path) -> None:
     file = tmp_path / "proa.toml"
     keys = "gpu = 'h100-80gb'\nmetrics_url = 'http://h:8002/metrics'\nmax_concurrent_requests = 7\n"
+    keys += "kv_events = 'tcp://h:5557'\n"
     file.write_text(MINIMAL + keys, encoding="utf-8")
     config = load(file, environ={})
     (engine,) = config.control.engines
     assert config.gateway.engines == (engine,)
-    told = (engine.gpu, engine.metrics_url, engine.max_concurrent_requests)
-    assert told == ("h100-80gb", "http://h:8002/metrics", 7)
+    told = (engine.gpu, engine.metrics_url, engine.kv_events, engine.max_concurrent_requests)
+    assert told == ("h100-80gb", "http://h:8002/metrics", "tcp://h:5557", 7)
 
 
 @pytest.mark.parametrize(
@@ -321,11 +326,23 @@ def test_what_is_said_of_an_engine_reaches_both_planes(tmp_path: Path) -> None:
         ("gpu = 'H100'", 'a GPU as family and memory, such as "rtx-pro-6000-96gb"'),
         ("metrics_url = 'h:8002'", "http://HOST:PORT/metrics"),
         ("metrics_url = 'http://u:p@h:8002/metrics'", "without user and password"),
+        ("kv_events = 'tcp://*:5557'", "the engine binds *, proa needs its address"),
         ("max_concurrent_requests = -1", "accepted is a number from 0"),
     ],
 )
 def test_what_cannot_be_said_of_an_engine(tmp_path: Path, key: str, accepted: str) -> None:
     assert accepted in only_fault(tmp_path, MINIMAL + key)
+
+
+def test_kv_events_need_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "find_spec", lambda name: None)
+    told = only_fault(tmp_path, MINIMAL + "kv_events = 'tcp://h:5557'\n")
+    assert told == (
+        ':4: engines[0].kv_events = "tcp://h:5557": '
+        'accepted is "" without pyzmq, which comes with proa\'s extra "kv-events"'
+    )
+    file = written(tmp_path, MINIMAL + "kv_events = ''\n")
+    assert load(file, environ={}).control.engines[0].kv_events == ""
 
 
 def test_no_engine_is_a_fault(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from proa.control.app import control_app
 from proa.control.settings import AdminKeySpec, ControlSettings
 from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
-from proa.domain.load import EngineLoad, EngineLoadView, LoadView
+from proa.domain.load import CacheView, EngineLoad, EngineLoadView, LoadView
 from proa.domain.outcome import Outcome
 from proa.engines.models import bare_model
 from proa.telemetry.process import GatewayView, ProcessView, ReloadView, WorkerView
@@ -194,7 +194,9 @@ def test_nothing_else_is_served() -> None:
 
 def test_the_load_of_an_engine_is_told_and_what_is_unknown_is_null() -> None:
     told = EngineLoad(at_s=4.0, running=3, kv_use=0.0)
-    loads = LoadView(7, (EngineLoadView(name="main", load=told, foreign=1, max_concurrent=8),))
+    cache = CacheView(cached_tokens=None, evicted_tokens_total=16, cleared_total=2, lost_total=1)
+    engine = EngineLoadView(name="main", load=told, foreign=1, max_concurrent=8, cache=cache)
+    loads = LoadView(7, (engine,))
     view = msgspec.structs.replace(gateway(), loads=loads, now_s=4.25)
     main, fresh = get("/admin/status", view=view).json()["engines"]
     assert main["load"] == {
@@ -202,6 +204,10 @@ def test_the_load_of_an_engine_is_told_and_what_is_unknown_is_null() -> None:
         "prefix_hit_rate": None, "preemptions_total": None, "adapters_running": None,
         "adapters_max": None, "sleeping": None,
     }  # fmt: skip
+    assert main["cache"] == {
+        "cached_tokens": None, "evicted_tokens_total": 16, "cleared_total": 2, "lost_total": 1,
+    }  # fmt: skip
+    assert fresh["cache"] is None
     assert (main["foreign"], main["max_concurrent"]) == (1, 8)
     assert main["context_tokens"] == {"tiny": None}
     assert (fresh["load"], fresh["foreign"], fresh["max_concurrent"]) == (None, None, None)

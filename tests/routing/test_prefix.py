@@ -63,3 +63,31 @@ def test_an_engine_that_started_anew_is_forgotten() -> None:
     assert index.matched(blocks, "x") == 7
     index.know([msgspec.structs.replace(views[0], ready_since_s=9.0), views[1]])
     assert (index.matched(blocks, "x"), index.matched(blocks, "y")) == (0, 7)
+
+
+@given(
+    given=st.lists(st.tuples(PROMPTS, st.sampled_from("xyz")), max_size=12),
+    engine=st.sampled_from("wxyz"),
+    blocks=st.integers(0, 12),
+)
+def test_what_is_forgotten_of_one_engine_is_its_oldest_and_nothing_of_the_others(
+    given: list[tuple[bytes, str]], engine: str, blocks: int
+) -> None:
+    index, used = PrefixIndex(), dict[str, dict[int, None]]()
+    order: dict[int, None] = {}
+    for prompt, name in given:
+        index.record(prefix_hashes(prompt), name, 10_000)
+        for block in reversed(prefix_hashes(prompt)):
+            order.pop(block, None)
+            order[block] = None
+            used.setdefault(name, {})[block] = None
+    index.forget_oldest(engine, blocks)
+    oldest = [block for block in order if block in used.get(engine, {})][:blocks]
+    for name, theirs in used.items():
+        gone = set(oldest) if name == engine else set[int]()
+        for block in theirs:
+            assert index.matched([block], name) == (block not in gone)
+    left = {name: len(theirs) for name, theirs in used.items() if theirs}
+    if engine in left:
+        left[engine] -= len(oldest)
+    assert {name: count for name, count in index.counts().items() if name in left} == left

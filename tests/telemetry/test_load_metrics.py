@@ -4,7 +4,7 @@ import msgspec
 from tests.telemetry.test_metrics import samples, value, view
 
 from proa.domain.fleet import AdapterView, EngineKind, EngineState, EngineView, FleetView, ModelView
-from proa.domain.load import EngineLoad, EngineLoadView, LoadView
+from proa.domain.load import CacheView, EngineLoad, EngineLoadView, LoadView
 from proa.telemetry.process import GatewayView
 from proa.telemetry.rows import SharedRows
 
@@ -32,6 +32,18 @@ def test_a_load_that_is_known() -> None:
     assert value(shown, "proa_engine_load_age_seconds", engine="main") == 0.5
     assert value(shown, "proa_engine_foreign_requests", engine="main") == 2
     assert value(shown, "proa_engine_max_concurrent_requests", engine="main") == 16
+
+
+def test_what_kv_events_told() -> None:
+    cache = CacheView(cached_tokens=640, evicted_tokens_total=32, cleared_total=2, lost_total=1)
+    blind = msgspec.structs.replace(cache, cached_tokens=None)
+    engines = EngineLoadView(name="main", cache=cache), EngineLoadView(name="aux", cache=blind)
+    shown = samples(page(*engines))
+    assert value(shown, "proa_engine_cached_tokens", engine="main") == 640
+    assert value(shown, "proa_engine_evicted_tokens_total", engine="main") == 32
+    assert value(shown, "proa_engine_cache_clears_total", engine="main") == 2
+    assert value(shown, "proa_engine_kv_events_losses_total", engine="aux") == 1
+    assert len([name for name, _ in shown if name == "proa_engine_cached_tokens"]) == 1
 
 
 def test_what_is_unknown_has_no_sample() -> None:

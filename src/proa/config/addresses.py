@@ -66,6 +66,21 @@ def metrics_url(value: str) -> str:
     return value
 
 
+def kv_events_address(value: str) -> str:
+    """Where ZeroMQ publishes an engine's KV events, or nothing."""
+    forms = 'tcp://HOST:PORT or ipc:///absolute/path, or "" for none'
+    scheme, _, place = value.partition("://")
+    host, _, port = place.rpartition(":")
+    if scheme == "ipc":
+        is_good = _is_socket_path(place)
+    else:
+        is_good = scheme == "tcp" and _is_host(host) and _is_port(port, least=1)
+    if value and not is_good:
+        hint = "; the engine binds *, proa needs its address" if host == "*" else ""
+        raise ValueError(forms + hint)
+    return value
+
+
 def is_public(listen: str) -> bool:
     """Whether others than this machine's own programs may reach an address.
 
@@ -145,13 +160,18 @@ def _is_ip(text: str, family: type[ipaddress.IPv4Address] | type[ipaddress.IPv6A
 
 
 def _check_socket_path(path: str) -> None:
-    is_plain = (
-        path.startswith("/")
-        and "//" not in path
-        and path.isprintable()
-        and ".." not in path.split("/")
-    )
-    if not is_plain or path.endswith("/") or len(path.encode()) > _LONGEST_SOCKET_PATH:
+    if not _is_socket_path(path):
         raise ValueError(
             f'"unix:/absolute/path" of at most {_LONGEST_SOCKET_PATH} bytes, without ".."'
         )
+
+
+def _is_socket_path(path: str) -> bool:
+    return (
+        path.startswith("/")
+        and not path.endswith("/")
+        and "//" not in path
+        and path.isprintable()
+        and ".." not in path.split("/")
+        and len(path.encode()) <= _LONGEST_SOCKET_PATH
+    )

@@ -4,6 +4,7 @@ A refused value raises ValueError (pydantic's way) whose text is what would be a
 """
 
 import re
+from importlib.util import find_spec
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -147,6 +148,14 @@ def port_name(value: str) -> str:
     return value
 
 
+def kv_events(value: str) -> str:
+    """Where an engine publishes its KV events, or nothing; only where they can be read."""
+    address = addresses.kv_events_address(value)
+    if address and find_spec("zmq") is None:
+        raise ValueError('"" without pyzmq, which comes with proa\'s extra "kv-events"')
+    return address
+
+
 Name = Annotated[str, AfterValidator(name)]
 GpuId = Annotated[str, AfterValidator(gpu_id)]
 ModelName = Annotated[str, AfterValidator(model_name)]
@@ -166,6 +175,7 @@ PortName = Annotated[str, AfterValidator(port_name)]
 Listen = Annotated[str, AfterValidator(addresses.listen_address)]
 EngineUrl = Annotated[str, AfterValidator(addresses.engine_url)]
 MetricsUrl = Annotated[str, AfterValidator(addresses.metrics_url)]
+KvEvents = Annotated[str, AfterValidator(kv_events)]
 Origin = Annotated[str, AfterValidator(addresses.origin)]
 Network = Annotated[str, AfterValidator(addresses.network)]
 

@@ -51,6 +51,7 @@ class EngineTable(EngineOptionsTable):
     name: f.Name
     url: f.EngineUrl
     metrics_url: f.MetricsUrl | None = None
+    kv_events: f.KvEvents | None = None
 
 
 class DiscoveryTable(Table):

@@ -76,6 +76,7 @@ class LoadBoard:
                 spec.max_concurrent_requests, _stated(engine, load), plateau
             ),
             timing=self._knowledge.timing(spec, engine),
+            cache=watch.feed.track.view,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from proa.control.knowledge import Knowledge
+from proa.control.kv_feed import KvFeed
 from proa.control.load_board import LoadBoard
 from proa.control.probing import Connect, EngineProbe
 from proa.control.settings import ControlSettings
@@ -127,6 +128,7 @@ class Registry:
         await self._poll(self._watches[name])
 
     async def _keep_polling(self, watch: EngineWatch) -> None:
+        watch.feed.start()
         try:
             while True:
                 began_s = self._clock()
@@ -163,7 +165,7 @@ class Registry:
         )
 
     def _new_watch(self, spec: EngineSpec) -> EngineWatch:
-        watch = EngineWatch(spec, self._connect, self._clock)
+        watch = EngineWatch(spec, self._connect, self._clock, KvFeed(spec, self._log))
         watch.is_draining = spec.name in self._settings.draining
         watch.refresh_view()
         return watch
@@ -204,4 +206,4 @@ def _is_same_engine(old: EngineSpec, new: EngineSpec) -> bool:
 
 
 def _address(spec: EngineSpec) -> tuple[object, ...]:
-    return (spec.url, spec.kind, spec.api_key, spec.metrics_url)
+    return (spec.url, spec.kind, spec.api_key, spec.metrics_url, spec.kv_events)

@@ -1,6 +1,9 @@
 """Readiness and status of the gateway, as plain values out of one `GatewayView`."""
 
+import msgspec
+
 from proa.domain.fleet import EngineState, EngineView
+from proa.domain.load import CacheView
 from proa.domain.outcome import Outcome
 from proa.domain.timing import EngineTiming
 from proa.telemetry.load_metrics import counts_requests
@@ -105,7 +108,13 @@ def _load(view: GatewayView, name: str) -> Json:
         "foreign": engine.foreign if engine and counts_requests(engine) else None,
         "max_concurrent": engine and engine.max_concurrent,
         "timing": engine and _timing(engine.timing),
+        "cache": engine and _cache(engine.cache),
     }
+
+
+def _cache(cache: CacheView | None) -> Json | None:
+    """What the engine's KV events have told; null without them."""
+    return None if cache is None else msgspec.structs.asdict(cache)
 
 
 def _timing(timing: EngineTiming | None) -> Json | None:

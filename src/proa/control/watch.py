@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from proa.control.health import HealthTrack
+from proa.control.kv_feed import KvFeed
 from proa.control.load_track import POLLS_KEPT, LoadTrack
 from proa.control.probing import Connect, Silence
 from proa.control.self_report import SelfReport
@@ -30,8 +31,11 @@ class EngineWatch:
     `tells_load` is None until it has turned out whether the engine tells what it has to do.
     """
 
-    def __init__(self, spec: EngineSpec, connect: Connect, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, spec: EngineSpec, connect: Connect, clock: Callable[[], float], feed: KvFeed
+    ) -> None:
         self.spec = spec
+        self.feed = feed
         self.is_draining = False
         self.loads = LoadTrack()
         self.tells_load: bool | None = None
@@ -94,6 +98,7 @@ class EngineWatch:
 
     async def close(self) -> None:
         """Close the connections to the engine."""
+        await self.feed.close()
         await self._probe.close()
         await self._report.close()
 

@@ -45,7 +45,8 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     `url` has no trailing slash; schemes http, https and unix
     (`unix:/path/to.sock`). `api_key` is the resolved secret, empty for none.
     `metrics_url` is where its metrics are if not on `url`, path included. `gpu` is an id
-    of the catalogue. `max_concurrent_requests` 0 leaves the limit to what is learned.
+    of the catalogue. `kv_events` is where ZeroMQ publishes its KV events, empty for nowhere.
+    `max_concurrent_requests` 0 leaves the limit to what is learned.
     `lacks` are the paths whose requests are translated for it; None: by its kind.
     """
 
@@ -57,6 +58,7 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = 1.0
     api_key: str = ""
     metrics_url: str = ""
+    kv_events: str = ""
     gpu: str = ""
     max_concurrent_requests: int = 0
     lacks: tuple[str, ...] | None = None

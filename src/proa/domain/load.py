@@ -33,12 +33,28 @@ class EngineLoad(msgspec.Struct, frozen=True, kw_only=True):
     is_sleeping: bool | None = None
 
 
+class CacheView(msgspec.Struct, frozen=True, kw_only=True):
+    """What an engine's KV events have told of its prefix cache.
+
+    `cached_tokens` is None while it is not known what was there before the first event.
+    Totals only grow as long as the feed is read, also when the engine starts anew.
+    `cleared_total` counts how often everything went or had to be taken for gone;
+    `lost_total` of these the times that events were lost.
+    """
+
+    cached_tokens: int | None
+    evicted_tokens_total: int
+    cleared_total: int
+    lost_total: int = 0
+
+
 class EngineLoadView(msgspec.Struct, frozen=True, kw_only=True):
     """One engine's load as routing uses it.
 
     `load` is None when unknown or older than three polls. `foreign` are requests that
     other clients gave it. `max_concurrent` is how many requests it should hold at one
-    time, None for no cap. `timing` is None until something is known.
+    time, None for no cap. `timing` is None until something is known, `cache` without a feed
+    of KV events.
     """
 
     name: str
@@ -46,6 +62,7 @@ class EngineLoadView(msgspec.Struct, frozen=True, kw_only=True):
     foreign: int = 0
     max_concurrent: int | None = None
     timing: EngineTiming | None = None
+    cache: CacheView | None = None
 
 
 class LoadView(msgspec.Struct, frozen=True):

@@ -169,6 +169,7 @@ class DataPlane:
         """Choose by a new view of the engines' loads from now on."""
         self._loads = view
         self.dispatcher.loads.apply(view, [link.name for link in self.dispatcher.links])
+        self._memory.caches.apply(view.engines)
         self.row[Header.LOADS_SEQUENCE] = view.sequence
         self.room.turns.places_changed()
 

@@ -4,7 +4,9 @@ A prompt is cut into blocks of bytes. A block's hash takes in all blocks before 
 that one entry stands for one path from the root, and a table of hashes is the tree.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from proa.domain.fleet import EngineView
 
@@ -47,7 +49,7 @@ class PrefixIndex:
         for engine in engines:
             before = self._ready_since_s.get(engine.name)
             if before is not None and before != engine.ready_since_s:
-                self._forget(engine.name)
+                self.forget(engine.name)
             self._ready_since_s[engine.name] = engine.ready_since_s
 
     def matched(self, prefix: Sequence[int], engine: str) -> int:
@@ -72,7 +74,25 @@ class PrefixIndex:
         while len(seen) > most_blocks:
             del seen[next(iter(seen))]
 
-    def _forget(self, engine: str) -> None:
+    def forget(self, engine: str) -> None:
+        """The engine's cache is empty."""
         bit = self._bits.get(engine, 0)
         if bit:
             self._seen = {block: left for block, m in self._seen.items() if (left := m & ~bit)}
+
+    def counts(self) -> dict[str, int]:
+        """How many blocks each engine is thought to have; takes milliseconds for 100,000."""
+        of_mask = Counter(self._seen.values())
+        return {
+            name: sum(count for mask, count in of_mask.items() if mask & bit)
+            for name, bit in self._bits.items()
+        }
+
+    def forget_oldest(self, engine: str, blocks: int) -> None:
+        """So many of the engine's least recently used blocks are gone."""
+        bit, seen = self._bits.get(engine, 0), self._seen
+        for block in list(islice((b for b, mask in seen.items() if mask & bit), blocks)):
+            if left := seen[block] & ~bit:
+                seen[block] = left
+            else:
+                del seen[block]

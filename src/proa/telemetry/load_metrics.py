@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from proa.domain.fleet import EngineView
-from proa.domain.load import EngineLoad, EngineLoadView
+from proa.domain.load import CacheView, EngineLoad, EngineLoadView
 from proa.telemetry.process import GatewayView
 
 MAX_VERSION_CHARS = 64
@@ -24,6 +24,14 @@ _LOAD_GAUGES: tuple[Gauge, ...] = (
      lambda load: load.kv_tokens),
     ("proa_engine_prefix_hit_ratio", "Prompt tokens found in the prefix cache, of those asked for.",
      lambda load: load.prefix_hit_rate),
+)  # fmt: skip
+_CACHE_TOTALS: tuple[tuple[str, str, Callable[[CacheView], int]], ...] = (
+    ("proa_engine_evicted_tokens", "Tokens that left the engine's prefix cache.",
+     lambda cache: cache.evicted_tokens_total),
+    ("proa_engine_cache_clears", "Times that the engine's whole prefix cache went.",
+     lambda cache: cache.cleared_total),
+    ("proa_engine_kv_events_losses", "Times that KV events of the engine were lost.",
+     lambda cache: cache.lost_total),
 )  # fmt: skip
 
 
@@ -47,7 +55,20 @@ def load_metrics(view: GatewayView) -> Iterator[Metric]:
         if engine.load is not None and engine.load.preemptions_total is not None:
             preemptions.add_metric([name], engine.load.preemptions_total)
     yield preemptions
+    yield from _caches(loads)
     yield from _facts(view)
+
+
+def _caches(loads: dict[str, EngineLoadView]) -> Iterator[Metric]:
+    """What engines with a feed of KV events told."""
+    yield _gauge("proa_engine_cached_tokens", "Tokens in the engine's prefix cache.", loads,
+                 lambda e: None if e.cache is None else e.cache.cached_tokens)  # fmt: skip
+    for name, text, value in _CACHE_TOTALS:
+        family = CounterMetricFamily(name, text, labels=["engine"])
+        for engine, load in loads.items():
+            if load.cache is not None:
+                family.add_metric([engine], value(load.cache))
+        yield family
 
 
 def counts_requests(engine: EngineLoadView) -> bool:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from proa.domain.request import RouteRequest
 from proa.routing.adapters import AdapterBook
+from proa.routing.cache_mirror import CacheMirror
 from proa.routing.loads import Loads
 from proa.routing.overflow import OverflowState
 from proa.routing.prefix import PrefixIndex
@@ -20,13 +21,14 @@ class PolicyMemory:
 
     It outlives routers: a router is built anew with each fleet view, and several may
     live at once while old exchanges end; all share the worker's one memory. `overflows`
-    are by route, `prefixes` and `adapters` by engine name.
+    are by route, `prefixes` and `adapters` by engine name; `caches` keeps `prefixes` true.
     """
 
     def __init__(self) -> None:
         self._of: dict[PolicyName, Memory] = {}
         self.overflows: dict[str, OverflowState] = {}
         self.prefixes = PrefixIndex()
+        self.caches = CacheMirror(self.prefixes)
         self.adapters = AdapterBook()
 
     def of(self, policy: PolicyName) -> Memory:
