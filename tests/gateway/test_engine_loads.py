@@ -8,7 +8,7 @@ from tests.gateway.harness import Gateway, serving
 from tests.gateway.supervised import settings_for, supervised, until
 
 from proa.domain.fleet import EngineState
-from proa.domain.load import EngineLoad, EngineLoadView, LoadView
+from proa.domain.load import CacheView, EngineLoad, EngineLoadView, LoadView
 from proa.gateway.messages import ApplyLoads, frame, next_message
 from proa.routing.spec import PolicyName, RoutingSpec
 from proa.telemetry.rows import Header
@@ -57,6 +57,24 @@ async def test_a_view_that_nobody_follows_up_loses_its_counts_and_keeps_its_caps
         assert foreign_of(gateway) == [0]
         (left,) = gateway.plane.dispatcher.loads.views
         assert left == EngineLoadView(name="main", max_concurrent=8)
+
+
+async def test_a_cache_that_was_cleared_attracts_nobody() -> None:
+    long = json_request({"model": "scripted", "messages": [], "prompt": "word " * 4000})
+    async with (
+        ScriptedEngine() as one,
+        ScriptedEngine() as two,
+        serving(one, two, routing=RoutingSpec(policy=PolicyName.PREFIX_AFFINITY)) as gateway,
+    ):
+        for sequence in range(40):
+            cleared = max(0, sequence - 20)
+            cache = CacheView(cached_tokens=9**9, evicted_tokens_total=0, cleared_total=cleared)
+            views = [EngineLoadView(name=name, cache=cache) for name in ("main", "aux")]
+            gateway.plane.apply_loads(LoadView(sequence, tuple(views)))
+            assert (await gateway.ask(long)).status == 200
+            if sequence == 20:
+                assert sorted([len(one.requests), len(two.requests)]) == [0, 21]
+        assert min(len(one.requests), len(two.requests)) >= 3
 
 
 @pytest.mark.parametrize("policy", [PolicyName.LEAST_LOAD, PolicyName.POWER_OF_TWO])
