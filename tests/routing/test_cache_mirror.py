@@ -1,6 +1,9 @@
 """Evictions of engines in a worker's index: never more is believed, lost views lose nothing."""
 
+from random import Random
+
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -141,3 +144,30 @@ def test_one_look_or_several_come_to_the_same(cached: int, evicted: int, looks: 
         often.apply([view(cached=cached, evicted=evicted * look // looks)])
     # several looks take new blocks into account that one look cannot tell from old ones
     assert many.counts()["x"] <= few.counts()["x"] + 1000 // 64 + looks
+
+
+@pytest.mark.parametrize("answer_blocks", [0, 6, 20])
+def test_what_is_believed_of_an_lru_cache_is_there_and_little_is_missed(answer_blocks: int) -> None:
+    """An engine of 400 blocks that also caches answers; without a feed up to a third is wrong."""
+    rng, index, cache = Random(1), PrefixIndex(), dict[int, None]()
+    mirror, evicted, fresh = CacheMirror(index), 0, 10**6
+    wrong = missed = right = 0
+    for _ in range(1000):
+        conversation = min(int(rng.paretovariate(0.6)), 300)
+        prompt = range(conversation * 100, conversation * 100 + 8)
+        believed = index.matched(prompt, "x")
+        true = next((n for n, block in enumerate(prompt) if block not in cache), len(prompt))
+        wrong += max(0, believed - true)
+        missed += max(0, true - believed)
+        right += min(true, believed)
+        index.record(prompt, "x", MOST)
+        fresh += answer_blocks
+        for block in (*reversed(prompt), *range(fresh - answer_blocks, fresh)):
+            cache.pop(block, None)
+            cache[block] = None
+        while len(cache) > 400:
+            del cache[next(iter(cache))]
+            evicted += 1
+        mirror.apply([view(cached=len(cache) * 64, evicted=evicted * 64)])
+    assert wrong <= 0.01 * right
+    assert missed <= 0.2 * right
