@@ -7,18 +7,16 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from proa.domain.fleet import EngineKind, EngineState, EngineView, FleetView
 from proa.domain.outcome import Outcome
+from proa.telemetry.finished import EngineTally
 from proa.telemetry.metrics import prometheus_text
 from proa.telemetry.process import GatewayView, ProcessView, ReloadView, WorkerView
 from proa.telemetry.rows import (
-    ENGINE_CELLS,
     Engine,
     Header,
     Key,
     SharedRows,
-    Tally,
     engine_base,
     key_base,
-    observe_duration,
     observe_ttft,
 )
 
@@ -81,10 +79,10 @@ def test_counters_are_the_sum_of_all_workers(rows: SharedRows) -> None:
 
 
 def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
-    first, second = (Tally(rows.rows[i], engine_base(0), ENGINE_CELLS) for i in (1, 2))
+    first, second = (EngineTally(rows.rows[i], 0) for i in (1, 2))
     for microseconds in (5_000, 10_000, 10_001, 99_000_000):
         observe_ttft(first.counts, microseconds)
-    observe_duration(second.counts, 250_000)
+    second.finished.append((250_000, None, None, 10))
     first.flush()
     second.flush()
     page = samples(view(rows))

@@ -14,7 +14,8 @@ from proa.gateway.peers import watch_peer
 from proa.routing.breaker import Breaker
 from proa.routing.refusals import Refusals
 from proa.routing.spec import BreakerSpec
-from proa.telemetry.rows import ENGINE_CELLS, Engine, Tally, engine_base
+from proa.telemetry.finished import EngineTally
+from proa.telemetry.rows import ENGINE_CELLS, Engine, engine_base
 from proa.wire.response_parser import AnswerMemo
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class EngineLink:
     def __init__(self, spec: EngineSpec, row: memoryview, slot: int, breaker: BreakerSpec) -> None:
         self.row = row
         self.base = engine_base(slot)
-        self.tally = Tally(row, self.base, ENGINE_CELLS)
+        self.tally = EngineTally(row, slot)
         self.counts = self.tally.counts
         self.in_flight = 0
         self.in_flight_cell = self.base + Engine.IN_FLIGHT

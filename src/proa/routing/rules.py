@@ -8,9 +8,7 @@ from proa.routing.spec import MatchSpec
 Check = Callable[[RouteRequest], bool]
 
 
-def compile_checks(
-    match: MatchSpec, adapters: frozenset[str] = frozenset()
-) -> tuple[Check, ...]:
+def compile_checks(match: MatchSpec, adapters: frozenset[str] = frozenset()) -> tuple[Check, ...]:
     """The checks of a match, cheapest first, without an exact path (`exact_path` is indexed).
 
     `adapters` are the known LoRA adapters, which requests name as their model.

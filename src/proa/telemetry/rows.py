@@ -107,7 +107,6 @@ class Engine:
     HEDGES_FAILED = 71
 
 
-_DURATION_SUM_US, _DURATION_BUCKET = Engine.DURATION_SUM_US, Engine.DURATION_BUCKET
 UNIT_BYTES = 16
 """Of prompts in the sums for time per byte: squares of large bodies must fit in 64 bits."""
 ENGINE_GAUGES = 8
@@ -246,9 +245,3 @@ def observe_ttft(counts: list[int], microseconds: int) -> None:
     """Count a time to first token in an engine's histogram."""
     counts[Engine.TTFT_SUM_US] += microseconds
     counts[Engine.TTFT_BUCKET + bisect_left(TTFT_BOUNDS_US, microseconds)] += 1
-
-
-def observe_duration(counts: list[int], microseconds: int) -> None:
-    """Count a request's whole time in an engine's histogram."""
-    counts[_DURATION_SUM_US] += microseconds
-    counts[_DURATION_BUCKET + bisect_left(DURATION_BOUNDS_US, microseconds)] += 1

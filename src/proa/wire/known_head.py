@@ -46,6 +46,8 @@ class KnownHead:
             return None
         end = data.find(b"\r", self._before_bytes)
         digits = data[self._before_bytes : end]
-        if not digits.isdigit() or len(digits) > _DIGITS_MAX or not data.startswith(self.after, end):
+        if not digits.isdigit() or len(digits) > _DIGITS_MAX:
+            return None
+        if not data.startswith(self.after, end):
             return None
         return end + self._after_bytes, int(digits)
