@@ -14,9 +14,9 @@ from tests.speed.counting import Cost, blocks_left, cyclic_garbage
 from tests.speed.in_memory import Lane
 
 BUDGETS = {
-    "json exchange": Cost(calls=84, lines=346),
+    "json exchange": Cost(calls=84, lines=323),
     "streamed event": Cost(calls=13.7, lines=30.5),
-    "streamed exchange": Cost(calls=238, lines=757),
+    "streamed exchange": Cost(calls=241, lines=742),
 }
 REPETITIONS = 256
 
