@@ -90,4 +90,22 @@ def test_what_is_forgotten_of_one_engine_is_its_oldest_and_nothing_of_the_others
     left = {name: len(theirs) for name, theirs in used.items() if theirs}
     if engine in left:
         left[engine] -= len(oldest)
-    assert {name: count for name, count in index.counts().items() if name in left} == left
+    assert {name: index.count(name) for name in left} == left
+
+
+@given(
+    steps=st.lists(st.tuples(PROMPTS, st.sampled_from("xyz"), st.integers(0, 3)), max_size=12),
+    most=st.integers(1, 12),
+)
+def test_blocks_are_counted_as_they_come_and_go(
+    steps: list[tuple[bytes, str, int]], most: int
+) -> None:
+    index, blocks = PrefixIndex(), set[int]()
+    for prompt, engine, leaves in steps:
+        blocks.update(prefix_hashes(prompt))
+        index.record(prefix_hashes(prompt), engine, most)
+        index.forget_oldest("x", leaves)
+        if leaves == 3:
+            index.forget(engine)
+    for engine in "wxyz":
+        assert index.count(engine) == sum(index.matched([block], engine) for block in blocks)

@@ -12,7 +12,7 @@ from proa.routing.prefix import BLOCK_BYTES, PrefixIndex
 from proa.routing.speeds import DEFAULT_BYTES_PER_TOKEN
 
 WORTH_FORGETTING = 1 / 64
-"""Smaller shares wait until they add up: the totals lose nothing, and a look takes milliseconds."""
+"""Smaller shares wait until they add up: the totals lose nothing, and each look takes time."""
 BELIEVED_AT_MOST = 2.0
 """Times what is cached: how many bytes a token has is an estimate."""
 UNDER_WAY_BLOCKS = 4096
@@ -35,31 +35,24 @@ class CacheMirror:
     def apply(self, engines: Sequence[EngineLoadView]) -> None:
         """Take in a new view; engines without a feed are left alone."""
         old, self._applied = self._applied, {}
-        due: list[EngineLoadView] = []
         for engine in engines:
-            if (now := engine.cache) is None:
-                continue
-            before = self._applied[engine.name] = old.get(engine.name, now)
-            if _is_cleared(before, now):
-                self._index.forget(engine.name)
-                self._applied[engine.name] = now
-            elif (evicted := now.evicted_tokens_total - before.evicted_tokens_total) and (
-                evicted_share(engine, evicted, len(self._index)) >= WORTH_FORGETTING
-            ):
-                due.append(engine)
-        if due:
-            self._forget(due)
+            if engine.cache is not None:
+                before = old.get(engine.name, engine.cache)
+                is_applied = self._follow(engine, before, engine.cache)
+                self._applied[engine.name] = engine.cache if is_applied else before
 
-    def _forget(self, engines: Sequence[EngineLoadView]) -> None:
-        counts = self._index.counts()
-        for engine in engines:
-            now, count = engine.cache, counts.get(engine.name, 0)
-            if now is not None:
-                before, self._applied[engine.name] = self._applied[engine.name], now
-                evicted = now.evicted_tokens_total - before.evicted_tokens_total
-                leaves = ceil(count * evicted_share(engine, evicted, count))
-                leaves = max(leaves, count - believed_blocks(engine, now))
-                self._index.forget_oldest(engine.name, leaves)
+    def _follow(self, engine: EngineLoadView, before: CacheView, now: CacheView) -> bool:
+        """Forget what has gone since `before`, unless that is too little."""
+        if _is_cleared(before, now):
+            self._index.forget(engine.name)
+            return True
+        count = self._index.count(engine.name)
+        share = evicted_share(engine, now.evicted_tokens_total - before.evicted_tokens_total, count)
+        if share < WORTH_FORGETTING:
+            return False
+        leaves = max(ceil(count * share), count - believed_blocks(engine, now))
+        self._index.forget_oldest(engine.name, leaves)
+        return True
 
 
 def evicted_share(engine: EngineLoadView, tokens: int, blocks: int) -> float:
@@ -68,7 +61,7 @@ def evicted_share(engine: EngineLoadView, tokens: int, blocks: int) -> float:
     if held is None and engine.load is not None:
         held = engine.load.kv_tokens
     if held is not None:
-        return tokens / (held + tokens)
+        return tokens / max(1, held + tokens)
     return min(1.0, tokens * _bytes_per_token(engine) / (BLOCK_BYTES * max(1, blocks)))
 
 
