@@ -108,12 +108,12 @@ async def _pairs(
             relayed.error = f"the gateway asked {relayed.engine} and not {other.name}"
         pairs.append(pair)
         over = time.perf_counter() - began_s >= settings.latency_s
-        if over and len(pairs) > settings.least_pairs:
+        if over and len(pairs) >= settings.least_pairs:
             break
-    return pairs[1:]
+    return pairs
 
 
 def _lengths(most_pairs: int) -> list[int]:
-    """One token to open connections and read the prompt, then a long answer in every four."""
+    """A long answer, which tells of a short one too, in every four."""
     short, long = LENGTHS
-    return [1, *(long if number % 4 == 0 else short for number in range(most_pairs))]
+    return [long if number % 4 == 0 else short for number in range(most_pairs)]

@@ -19,11 +19,11 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
     listen: str
     users: int = 8
-    least_tokens: int = 80
+    least_tokens: int = 60
     warm_up_s: float = 0.5
     alone_s: float = 1.6
-    together_s: float = 2.8
-    drain_s: float = 2.5
-    latency_s: float = 4.5
-    least_pairs: int = 2
+    together_s: float = 2.5
+    drain_s: float = 2.0
+    latency_s: float = 3.0
+    least_pairs: int = 1
     most_pairs: int = 9
