@@ -1,4 +1,4 @@
-"""One real engine behind `proa serve`, which is told its address and nothing more."""
+"""One real engine behind `proa serve`, which is told its address and hardly more."""
 
 import asyncio
 import time
@@ -148,10 +148,12 @@ class Behind:
 
 
 @asynccontextmanager
-async def behind(process: LocalProcess, url: str, source: LoadSource) -> AsyncIterator[Behind]:
-    """Start the gateway first: it watches the engine load."""
+async def behind(
+    process: LocalProcess, url: str, source: LoadSource, keys: str = ""
+) -> AsyncIterator[Behind]:
+    """Start the gateway first: it watches the engine load. `keys` are more of its table."""
     file = process.spec.log_path.with_suffix(".toml")
-    file.write_text(f'{SETTINGS}url = "{url}"\n')
+    file.write_text(f'{SETTINGS}url = "{url}"\n{keys}')
     async with Serving([str(file)]) as serving:
         try:
             yield Behind(serving, process, url, source)

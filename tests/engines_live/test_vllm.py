@@ -1,6 +1,7 @@
 """vLLM 0.32.0 on the CPU behind `proa serve`."""
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -37,6 +38,7 @@ SOURCE = ADAPTERS[EngineKind.VLLM].load_groups[0][0]
 MAX_TOKENS = 2048
 RUNNING = 2
 QUEUED = 4  # vLLM counts those that run, too
+PROMPT = CHAT | {"messages": [{"role": "user", "content": "word " * 600}]}
 VARIABLES = {
     "VLLM_TARGET_DEVICE": "cpu",
     "VLLM_CPU_KVCACHE_SPACE": "1",
@@ -48,13 +50,15 @@ VARIABLES = {
 }
 
 
-def vllm(engines: Path, *, port: int, log: Path) -> LocalProcess:
+def vllm(engines: Path, *, port: int, kv_events: str, log: Path) -> LocalProcess:
+    events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": kv_events}
     command = (
         *("env", *(f"{name}={value}" for name, value in VARIABLES.items())),
         *(str(engines / "vllm/bin/vllm"), "serve", str(engines / "models/tiny")),
         *("--host=127.0.0.1", f"--port={port}", "--served-model-name=tiny", "--enforce-eager"),
         *(f"--max-model-len={MAX_TOKENS}", f"--max-num-seqs={RUNNING}"),
         *(f"--max-num-queued-reqs={QUEUED}", "--enable-prompt-tokens-details"),
+        f"--kv-events-config={json.dumps(events)}",
         *("--enable-lora", "--max-lora-rank=8", f"--lora-modules=warm={engines}/models/tiny-lora"),
     )
     return LocalProcess(
@@ -73,8 +77,11 @@ async def engine(
     engines: Path, seen: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Behind]:
     port = free_port()
-    process = vllm(engines, port=port, log=tmp_path_factory.mktemp("vllm") / "engine.log")
-    async with behind(process, f"http://127.0.0.1:{port}", SOURCE) as found:
+    directory = tmp_path_factory.mktemp("vllm")
+    address = f"ipc://{directory}/kv"
+    process = vllm(engines, port=port, kv_events=address, log=directory / "engine.log")
+    keys = f'kv_events = "{address}"\n'
+    async with behind(process, f"http://127.0.0.1:{port}", SOURCE, keys) as found:
         started_s = time.monotonic()
         await process.start()
         await process.wait_ready()
@@ -174,6 +181,29 @@ async def test_a_client_that_leaves_stops_the_engine(
     await engine.until(lambda at: at["in_flight"] == 0)
 
 
+async def test_its_kv_events_tell_what_is_cached(engine: Behind, seen: dict[str, str]) -> None:
+    await engine.is_idle()
+    assert (await engine.post(PROMPT)).status_code == 200
+    at = await engine.until(lambda at: bool((at["cache"] or {}).get("cached_tokens")))
+    before = at["cache"]["cached_tokens"]
+    other = PROMPT | {"messages": [{"role": "user", "content": "other " * 600}]}
+    for body in (other, PROMPT):  # what is cached already is not stored again
+        assert (await engine.post(body)).status_code == 200
+    at = await engine.until(lambda at: at["cache"]["cached_tokens"] >= before + 512)
+    cached = at["cache"]["cached_tokens"]
+    assert (await engine.post(PROMPT)).status_code == 200
+    await engine.is_idle()
+    at = await engine.engine()
+    assert at["cache"] == {
+        "cached_tokens": cached,
+        "evicted_tokens_total": 0,
+        "cleared_total": 0,
+        "lost_total": 0,
+    }
+    assert await engine.metric("proa_engine_cached_tokens") == cached
+    seen["vLLM: cached tokens"] = str(cached)
+
+
 async def test_adapters_come_and_go(engine: Behind, engines: Path) -> None:
     answer = await engine.post(CHAT | {"model": "warm"})
     assert (answer.status_code, answer.json()["model"]) == (200, "warm")
@@ -214,4 +244,8 @@ async def test_an_engine_killed_in_a_stream_ends_it_with_an_error_and_comes_back
     await engine.process.start()
     await engine.until(lambda at: at["state"] == "ready", within_s=START_WITHIN_S)
     seen["vLLM: ready again after a kill"] = f"{time.monotonic() - started_s:.0f} s"
-    assert (await engine.post(CHAT)).status_code == 200
+    assert (await engine.post(PROMPT)).status_code == 200
+    at = await engine.until(lambda at: at["cache"]["cleared_total"] > 0)
+    at = await engine.until(lambda at: at["cache"]["cached_tokens"] >= 512)
+    assert at["cache"]["cached_tokens"] < MAX_TOKENS
+    assert (at["cache"]["cleared_total"], at["cache"]["lost_total"]) == (1, 0)
