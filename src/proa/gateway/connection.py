@@ -12,7 +12,6 @@ import socket
 import struct
 from typing import TYPE_CHECKING, cast
 
-from proa.gateway.deadlines import sweep
 from proa.gateway.exchange import Exchange
 from proa.gateway.peers import peer_address
 from proa.gateway.request_body import RequestBody
@@ -34,13 +33,17 @@ _GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 
 class ClientConnection(asyncio.Protocol):
-    """`deadline` is on the plane's coarse clock; the sweep calls `expired` when it has passed."""
+    """What time does to it is in `connection_time.py`; `deadline` is on the plane's coarse clock.
+
+    `watch` tells of a client that went while reading is paused. `head_since` is when half a
+    head came, 0 for none; `body` is one that comes in several reads. `stuck_bytes` were in
+    the write buffer at `stuck_since`.
+    """
 
     __slots__ = (
-        "_body", "_checked_bytes", "_full", "_head_since", "_heads", "_looping", "_paused_reading",
-        "_pending", "_stuck_bytes", "_stuck_since", "_watch", "body_read", "closing",
-        "closing_after", "deadline", "exchange", "peer", "peer_is_trusted", "plane", "secure",
-        "transport",
+        "_checked_bytes", "_full", "_heads", "_looping", "_paused_reading", "_pending", "body",
+        "body_read", "closing", "closing_after", "deadline", "exchange", "head_since", "peer",
+        "peer_is_trusted", "plane", "secure", "stuck_bytes", "stuck_since", "transport", "watch",
     )  # fmt: skip
 
     def __init__(self, plane: "DataPlane") -> None:
@@ -57,17 +60,17 @@ class ClientConnection(asyncio.Protocol):
         self.body_read = True
         self._pending = b""
         self._heads = HeadMemo()
-        self._head_since = 0.0
+        self.head_since = 0.0
         self._checked_bytes = 0
-        self._body: RequestBody | None = None
+        self.body: RequestBody | None = None
         self._looping = False
         self._paused_reading = False
-        self._watch: select.poll | None = None
+        self.watch: select.poll | None = None
         # answer
         self.closing_after = False
         self._full = False
-        self._stuck_bytes = 0
-        self._stuck_since = 0.0
+        self.stuck_bytes = 0
+        self.stuck_since = 0.0
 
     # from the transport
 
@@ -107,7 +110,7 @@ class ClientConnection(asyncio.Protocol):
             exchange = self.exchange = Exchange(self, self._heads.head)
             if exchange.admit(len(body)):
                 exchange.run(body)
-        elif self._body is not None:
+        elif self.body is not None:
             self._requests(self._more_body(data))
         else:
             self._pipelined(data)
@@ -122,7 +125,7 @@ class ClientConnection(asyncio.Protocol):
         if self.exchange is not None:
             self.exchange.writing_paused(False)
         elif self._pending and not self.closing and not self._looping:
-            self._resume_reading()
+            self.resume_reading()
             self._next_request()
 
     # requests
@@ -141,10 +144,10 @@ class ClientConnection(asyncio.Protocol):
             try:
                 head, length = self._heads.parse(data[:end])
             except ProtocolRefusal as refusal:
-                self._refuse(refusal)
+                self.refuse(refusal)
                 break
-            if self._head_since:
-                self._head_since = 0.0
+            if self.head_since:
+                self.head_since = 0.0
                 self._checked_bytes = 0
             exchange = self.exchange = Exchange(self, head)
             after = end + length
@@ -174,7 +177,7 @@ class ClientConnection(asyncio.Protocol):
         elif end > self.plane.settings.limits.max_head_bytes:
             self._head_too_large(data)
         else:
-            self._refuse(ProtocolRefusal(400, "malformed request head: invalid method"))
+            self.refuse(ProtocolRefusal(400, "malformed request head: invalid method"))
         return b""
 
     def _partial_head(self, data: bytes) -> None:
@@ -188,22 +191,20 @@ class ClientConnection(asyncio.Protocol):
             try:
                 check_partial_head(data)
             except ProtocolRefusal as refusal:
-                self._refuse(refusal)
+                self.refuse(refusal)
                 return
-        if not self._head_since:
-            self._head_since = self.plane.now
-            self.deadline = self._head_since + limits.head_timeout_s
+        if not self.head_since:
+            self.head_since = self.plane.now
+            self.deadline = self.head_since + limits.head_timeout_s
         self._pending = data
 
     def _head_too_large(self, data: bytes) -> None:
         line = data[:_LINE_MAX_BYTES].find(b"\r\n")
         limit = self.plane.settings.limits.max_head_bytes
         status, what = (414, "request line") if line < 0 else (431, "request head")
-        self._refuse(
-            ProtocolRefusal(status, f"the {what} is above limits.max_head_bytes = {limit}")
-        )
+        self.refuse(ProtocolRefusal(status, f"the {what} is above limits.max_head_bytes = {limit}"))
 
-    def _refuse(self, refusal: ProtocolRefusal) -> None:
+    def refuse(self, refusal: ProtocolRefusal) -> None:
         """Answer what can't become a request, and close."""
         self.plane.counts[Header.REFUSED_PROTOCOL] += 1
         self.plane.refuse_connection(self, refusal.status, str(refusal))
@@ -212,7 +213,7 @@ class ClientConnection(asyncio.Protocol):
     # bodies
 
     def _start_body(self, head: RequestHead, length: int, data: bytes) -> bytes:
-        self._body = RequestBody(length, self.plane, chunked=head.chunked)
+        self.body = RequestBody(length, self.plane, chunked=head.chunked)
         if head.expects_continue and not data:
             self.write(CONTINUE)
         self.deadline = _FOREVER  # the sweep watches the rate
@@ -220,7 +221,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _more_body(self, data: bytes) -> bytes:
         """Take a read; returns what follows the body if its exchange is over already."""
-        body, exchange = self._body, self.exchange
+        body, exchange = self.body, self.exchange
         assert body is not None
         assert exchange is not None
         try:
@@ -232,8 +233,8 @@ class ClientConnection(asyncio.Protocol):
         if body.size > exchange.limits.max_body_bytes:
             exchange.too_large()
         elif rest is not None:
-            self._body = None
-            self._resume_reading()
+            self.body = None
+            self.resume_reading()
             exchange.body_source = body
             exchange.run(body.joined())
             if self.exchange is not exchange:
@@ -246,9 +247,9 @@ class ClientConnection(asyncio.Protocol):
         return b""
 
     def _drop_body(self) -> None:
-        if self._body is not None:
-            self._body.release()
-            self._body = None
+        if self.body is not None:
+            self.body.release()
+            self.body = None
 
     def _pipelined(self, data: bytes) -> None:
         """Bytes that came while an exchange is open wait for its end."""
@@ -269,7 +270,7 @@ class ClientConnection(asyncio.Protocol):
     def exchange_done(self, exchange: Exchange) -> None:
         """The exchange has ended and its answer is written."""
         self.exchange = None
-        if self._body is not None:
+        if self.body is not None:
             self._drop_body()
         if self.closing:
             return
@@ -281,7 +282,7 @@ class ClientConnection(asyncio.Protocol):
             return
         self.deadline = self.plane.now + self.plane.settings.limits.keep_alive_s
         if self._paused_reading:
-            self._resume_reading()
+            self.resume_reading()
         if self._pending and not self._looping:
             self._next_request()
 
@@ -305,7 +306,7 @@ class ClientConnection(asyncio.Protocol):
         """
         self.closing = True
         self.deadline = self.plane.now + self.plane.settings.limits.linger_s
-        self._resume_reading()
+        self.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         else:
@@ -324,88 +325,20 @@ class ClientConnection(asyncio.Protocol):
         else:
             self.close()
 
-    # time
-
-    def sweep(self, now: float) -> None:
-        """Every 250 ms."""
-        if self._watch is not None and self._watch.poll(0):
-            self.transport.abort()
-        elif self.closing:
-            if now >= self.deadline:
-                self.transport.abort()
-        elif self.exchange is None:
-            self._sweep_idle(now)
-        elif self._body is not None:
-            self._sweep_body(now)
-        else:
-            sweep(self.exchange, now)
-            self._sweep_stuck(now)
-
-    def _sweep_idle(self, now: float) -> None:
-        if self._head_since and now >= self.deadline:
-            limit = self.plane.settings.limits.head_timeout_s
-            self._refuse(
-                ProtocolRefusal(
-                    408, f"no whole request head within limits.head_timeout_s = {limit:g}"
-                )
-            )
-        elif self.transport.get_write_buffer_size():  # still reading its last answer
-            self.deadline = now + self.plane.settings.limits.keep_alive_s
-            self._sweep_stuck(now)
-        elif (now >= self.deadline or self._may_leave(now)) and not self._has_unread():
-            self.close()
-
-    def _may_leave(self, now: float) -> bool:
-        """Whether a drain may end the connection: no request is on its way."""
-        plane = self.plane
-        return plane.draining and now >= plane.idle_until and not self._head_since
-
-    def _has_unread(self) -> bool:
-        """Whether bytes came that the loop has not read yet: a close would lose them."""
-        unread = select.poll()
-        unread.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(unread.poll(0))
-
-    def _sweep_body(self, now: float) -> None:
-        body, exchange = self._body, self.exchange
-        assert body is not None
-        assert exchange is not None
-        if body.waits_since:
-            if not self.plane.over_body_budget():
-                body.go_on(now)
-                self._resume_reading()
-            elif now - body.waits_since >= exchange.limits.head_timeout_s:
-                exchange.refuse(
-                    503,
-                    "the gateway holds as many request bodies as limits.body_budget_bytes allows",
-                )
-        elif body.too_slow(now, exchange.limits):
-            rate = exchange.limits.body_min_bytes_per_s
-            exchange.refuse(408, f"the body comes slower than limits.body_min_bytes_per_s = {rate}")
-        elif now - exchange.started_s >= exchange.limits.total_timeout_s:
-            limit = exchange.limits.total_timeout_s
-            exchange.refuse(408, f"no whole body within limits.total_timeout_s = {limit:g}")
-
-    def _sweep_stuck(self, now: float) -> None:
-        """A client that reads nothing of its answer for `stall_timeout_s` is gone."""
-        size = self.transport.get_write_buffer_size()
-        if not size or size != self._stuck_bytes:
-            self._stuck_bytes = size
-            self._stuck_since = now
-        elif now - self._stuck_since >= self.plane.settings.limits.stall_timeout_s:
-            self.transport.abort()
+    # reading
 
     def _pause_reading(self) -> None:
         if not self._paused_reading:
             self._paused_reading = True
             self.transport.pause_reading()
             sock = self.transport.get_extra_info("socket")
-            self._watch = select.poll()
-            self._watch.register(sock.fileno(), _GONE)
+            self.watch = select.poll()
+            self.watch.register(sock.fileno(), _GONE)
 
-    def _resume_reading(self) -> None:
+    def resume_reading(self) -> None:
+        """Read on, if reading was paused."""
         if self._paused_reading:
             self._paused_reading = False
-            self._watch = None
+            self.watch = None
             if not self.transport.is_closing():
                 self.transport.resume_reading()

@@ -18,6 +18,7 @@ from proa.domain.outcome import Outcome
 from proa.engines.models import bare_model
 from proa.gateway.adapter_loader import AdapterLoader
 from proa.gateway.answers import error_body
+from proa.gateway.connection_time import sweep_connection
 from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Doorkeeper
@@ -270,7 +271,7 @@ class DataPlane:
         self.now = now
         for connection in list(self.connections):
             try:
-                connection.sweep(now)
+                sweep_connection(connection, now)
             except Exception as error:  # one that fails must not keep the others from theirs
                 self.loop.call_exception_handler({"message": "sweep", "exception": error})
                 connection.transport.abort()
