@@ -29,6 +29,7 @@ HEAVY = {
     "uvicorn",
     "uvloop",
     "xllamacpp",
+    "zmq",
 }
 # Spelled in pieces, so that this file does not name what it forbids.
 REGISTRY_HOSTS = tuple(
