@@ -44,8 +44,8 @@ def _tables(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def setting_names(table: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    for name, field in table.model_fields.items():
-        name = field.alias or name
+    for attribute, field in table.model_fields.items():
+        name = field.alias or attribute
         nested = list(_tables(field.annotation))
         if not nested or prefix:
             yield f"{prefix}{name}"

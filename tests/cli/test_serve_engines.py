@@ -196,7 +196,7 @@ async def test_an_engine_in_both_is_the_files(tmp_path: Path) -> None:
             "engine 'e1' was added at runtime and is in the file now: the file's entry is used"
         ]
         assert (await api.engines())["e1"]["url"] == second.url
-        assert json.loads((tmp_path / "state.json").read_text())["engines"]["added"] == {}
+        assert json.loads((tmp_path / "state.json").read_text())["engines"] == {}
 
 
 async def test_a_refused_reload_says_why_and_changes_nothing(tmp_path: Path) -> None:

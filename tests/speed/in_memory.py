@@ -137,7 +137,8 @@ class Lane:
         self.end_stream(engine)
 
     def forget_written(self) -> None:
-        """Let go of what was written, so that only the gateway's own memory is left."""
+        """Let go of what was written and counted, so that only what is kept for good is left."""
+        self._plane.flush_counters()
         self.client.written.clear()
         for engine in self._engines:
             cast(Any, engine.transport).written.clear()

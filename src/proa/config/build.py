@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from proa.config.discovery import discovery_specs
 from proa.config.dialect_fields import triton_fields
+from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.control.settings import AdminKeySpec, ControlSettings

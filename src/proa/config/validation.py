@@ -30,7 +30,15 @@ _ACCEPTED = {
     "literal_error": "one of {expected}",
     "value_error": "{error}",
 }
-_ARRAYS_OF_TABLES = ("engines", "discovery", "models", "chat_templates", "routes", "adapters", "keys")
+_ARRAYS_OF_TABLES = (
+    "engines",
+    "discovery",
+    "models",
+    "chat_templates",
+    "routes",
+    "adapters",
+    "keys",
+)
 
 
 def validate(model: type[T], document: Document) -> tuple[T | None, list[Fault]]:

@@ -7,7 +7,6 @@ from typing import Any
 from proa.domain.discovery import DiscoverySpec, FoundEngine
 from proa.errors import InputError, UpstreamError
 
-
 _NOT_THERE = "."  # the target by which a domain says that it has no such service
 
 
