@@ -75,7 +75,7 @@ class _Load(msgspec.Struct, frozen=True):
         self.board.add_phase(phase)
         users = self.settings.users
         async with closed_loop(phase, target, self.questions, users=users, drain_s=drain_s):
-            await phase.run_for(self.settings.warm_up_s, least_tokens=self.settings.users)
+            await phase.run_for(self.settings.warm_up_s, least_tokens=1)
             phase.begin()
             await phase.run_for(seconds, least_tokens=self.settings.least_tokens)
         return phase
@@ -108,12 +108,12 @@ async def _pairs(
             relayed.error = f"the gateway asked {relayed.engine} and not {other.name}"
         pairs.append(pair)
         over = time.perf_counter() - began_s >= settings.latency_s
-        if over and len(pairs) >= settings.least_pairs:
+        if over and len(pairs) > settings.least_pairs:
             break
-    return pairs
+    return pairs[1:]
 
 
 def _lengths(most_pairs: int) -> list[int]:
-    """A long answer, which tells of a short one too, in every four."""
+    """One token to read the prompt, then a long answer, which tells of a short one too, in four."""
     short, long = LENGTHS
-    return [long if number % 4 == 0 else short for number in range(most_pairs)]
+    return [1, *(long if number % 4 == 0 else short for number in range(most_pairs))]

@@ -19,9 +19,9 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
     listen: str
     users: int = 8
-    least_tokens: int = 60
-    warm_up_s: float = 0.5
-    alone_s: float = 1.6
+    least_tokens: int = 40
+    warm_up_s: float = 0.3
+    alone_s: float = 1.3
     together_s: float = 2.5
     drain_s: float = 2.0
     latency_s: float = 3.0
