@@ -46,9 +46,10 @@ def _virtual(found: dict[str, Any]) -> list[str]:
     lines = []
     for pair, policies in found.get("users", {}).items():
         told = ", ".join(
-            f"{name} {at['users']} ({at['share_of_goodput']:.0%})" for name, at in policies.items()
+            f"{name} {at['users']} ({at['share_of_goodput']:.1%}, {at['share_settled']:.1%})"
+            for name, at in policies.items()
         )
-        lines.append(f"virtual, {pair}: users (goodput of both alone): {told}")
+        lines.append(f"virtual, {pair}: users (goodput of both alone, then settled): {told}")
     for pair, kinds in found.get("bursts", {}).items():
         for kind, policies in kinds.items():
             told = ", ".join(

@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from benchmarks.policies.virtual import Ask, VirtualEngine, VirtualEngineSpec, VirtualFleet
+from proa.domain.lengths import LIMIT_CLASSES, UNLIMITED, limit_class
 from proa.domain.load import EngineLoadView, LoadView
 from proa.domain.request import RouteRequest
 from proa.domain.timing import EngineTiming
 from proa.routing.engine_learner import EngineLearner, TrafficWindow
+from proa.routing.lengths import LengthLearner
 from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.policy.registry import make_policy
@@ -41,6 +43,7 @@ class VirtualGateway:
         self.loads = Loads(len(specs))
         self.fleet = VirtualFleet(specs, self._choose)
         self.fleet.started, self.fleet.ended = self._on_first, self._on_end
+        self._lengths = LengthLearner()
         self.learners = [EngineLearner() for _ in specs]
         self._books = [_Book(engine) for engine in self.fleet.engines]
         self._candidates = tuple(range(len(specs)))
@@ -61,6 +64,7 @@ class VirtualGateway:
     def _choose(self, ask: Ask, fleet: VirtualFleet) -> int:
         loads = self.loads
         loads.in_flight = [engine.in_flight for engine in fleet.engines]
+        loads.limits_in_flight = [book.limits_in_flight for book in self._books]
         loads.waiting_bytes = [book.waiting_bytes for book in self._books]
         size = ask.input_tokens * BYTES_PER_TOKEN
         request = RouteRequest(
@@ -76,6 +80,10 @@ class VirtualGateway:
     def _on_end(self, ask: Ask) -> None:
         self._open -= 1
         self._books[ask.engine].ended(ask, self.fleet.clock.now_s)
+        limits, tokens = [0.0] * LIMIT_CLASSES, [0.0] * LIMIT_CLASSES
+        limits[limit_class(ask.max_tokens)] = ask.max_tokens or 1
+        tokens[limit_class(ask.max_tokens)] = ask.output_tokens
+        self._lengths.observe(tokens, limits)
         self.ended(ask)
 
     def _window(self) -> None:
@@ -99,7 +107,8 @@ class VirtualGateway:
             for name, timing, spec in zip(self._names, timings, self.fleet.specs, strict=True)
         )
         self._sequence += 1
-        self.loads.apply(LoadView(self._sequence, engines), self._names)
+        view = LoadView(self._sequence, engines, limit_use=self._lengths.limit_use)
+        self.loads.apply(view, self._names)
 
 
 class _Book:
@@ -107,6 +116,7 @@ class _Book:
 
     def __init__(self, engine: VirtualEngine) -> None:
         self.waiting_bytes = 0
+        self.limits_in_flight = 0
         self._engine = engine
         self._sole: Ask | None = None
         self._streams = 0
@@ -116,6 +126,7 @@ class _Book:
         self._sums: dict[str, float] = {}
 
     def sent(self, ask: Ask, size: int) -> None:
+        self.limits_in_flight += ask.max_tokens or UNLIMITED
         self._sole = None if self.waiting_bytes else ask
         self.waiting_bytes += size
 
@@ -135,6 +146,7 @@ class _Book:
             )
 
     def ended(self, ask: Ask, now_s: float) -> None:
+        self.limits_in_flight -= ask.max_tokens or UNLIMITED
         self._streams -= 1
         self._stream_s += now_s
         size = ask.input_tokens * BYTES_PER_TOKEN

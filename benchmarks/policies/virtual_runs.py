@@ -22,6 +22,9 @@ from proa.routing.spec import PolicyName
 
 WARM_S = 10.0
 _COUNTED_S = 40.0
+_BEGUN_S = 20.0
+_SETTLED_S = 120.0
+"""By then the first requests have ended, which were sent when nothing was known."""
 _PROMPT_TOKENS = 20
 _BURST_PROMPTS = (100, 400)
 _MOVES = 200
@@ -91,18 +94,23 @@ def most_users(pair: PairSpec, policy: PolicyName) -> dict[str, Any]:
         )
         low, high = (users, high) if worst >= ATTAINMENT else (low, users)
     levels = [users for users in range(low - 6, low + 1, 2) if users > 0]
-    served = max((_goodput(pair, policy, users) for users in levels), default=0.0)
+    served = max((_goodput(pair, policy, users, _BEGUN_S) for users in levels), default=0.0)
+    settled = max((_goodput(pair, policy, users, _SETTLED_S) for users in levels), default=0.0)
     alone = sum(
         users / engine.step.step_s(users)
         for users, engine in zip(pair.limits, pair.engines, strict=True)
     )
-    return {"users": low, "share_of_goodput": round(served / alone, 3)}
+    return {
+        "users": low,
+        "share_of_goodput": round(served / alone, 3),
+        "share_settled": round(settled / alone, 3),
+    }
 
 
-def _goodput(pair: PairSpec, policy: PolicyName, users: int) -> float:
-    """Tokens per second that good answers got in the counted time, whenever they began."""
-    done = closed_loop(pair, policy, users, seed=0, after_s=0.0, counted_s=2 * _COUNTED_S)
-    begin_s, end_s = _COUNTED_S / 2, _COUNTED_S * 3 / 2
+def _goodput(pair: PairSpec, policy: PolicyName, users: int, begin_s: float) -> float:
+    """Tokens per second that good answers got from a time on, whenever they began."""
+    end_s = begin_s + _COUNTED_S
+    done = closed_loop(pair, policy, users, seed=0, after_s=0.0, counted_s=end_s + begin_s)
     tokens = 0.0
     for ask in done:
         if ask.tokens_per_s >= USER_TOKENS_PER_S:
@@ -166,7 +174,8 @@ def _play(pair: PairSpec, policy: PolicyName, asks: Sequence[Ask], seed: int) ->
 
     def more(_: Ask | None = None) -> None:
         if clock.now_s < 8.0:
-            gateway.send(Ask(rng.randint(*_BURST_PROMPTS), rng.randint(SHORTEST, LONGEST)))
+            tokens = rng.randint(SHORTEST, LONGEST)
+            gateway.send(Ask(rng.randint(*_BURST_PROMPTS), tokens, max_tokens=tokens))
 
     gateway.ended = more
     for _ in range(40):

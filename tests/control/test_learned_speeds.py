@@ -7,6 +7,7 @@ import pytest
 
 from proa.control.learned_speeds import LearnedSpeeds, read_remembered
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, ModelView
+from proa.domain.lengths import limit_class
 from proa.domain.timing import EngineTiming, TimingSource
 from proa.telemetry.rows import Engine, SharedRows, engine_base
 
@@ -132,3 +133,13 @@ def test_the_catalogue_is_asked_by_gpu_and_model_until_traffic_tells() -> None:
     assert timing is not None
     assert timing.source is TimingSource.CATALOGUE
     assert timing.step.base_s == pytest.approx(0.00635)
+
+
+def test_answers_tell_what_limits_are_worth() -> None:
+    bench = learned()
+    cells, base = bench.rows.rows[1], engine_base(3)
+    cells[base + Engine.LIMITED_TOKENS + limit_class(100)] += 10 * 80
+    cells[base + Engine.LIMITS + limit_class(100)] += 10 * 100
+    bench.look()
+    assert bench.speeds.limit_use()[limit_class(100)] == pytest.approx(0.8)
+    assert bench.speeds.limit_use()[limit_class(1000)] == 0.0

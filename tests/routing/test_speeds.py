@@ -68,6 +68,18 @@ def test_prompts_by_bytes() -> None:
     assert unknown.prompt_s_per_byte == pytest.approx(1 / 5000)
 
 
+def test_unknown_prompts_take_as_long_for_the_base_as_those_of_others() -> None:
+    told = EngineTiming(step=FAST, prefill_tokens_per_s=1000.0, bytes_per_token=5.0)
+    slow = StepTime(base_s=FAST.base_s * 3, per_sequence_s=FAST.per_sequence_s)
+    _, unknown = speeds_of([view(told), view(EngineTiming(step=slow))])
+    assert unknown.prompt_s_per_byte == pytest.approx(3 / 5000)
+
+
+def test_more_requests_are_never_for_nothing() -> None:
+    flat = EngineTiming(step=StepTime(base_s=0.01, per_sequence_s=0.0))
+    assert speeds_of([view(flat)])[0].per_sequence_s > 0.0
+
+
 def test_mean_output_weighs_by_samples() -> None:
     assert mean_output([view()]) == DEFAULT_OUTPUT_TOKENS
     one = EngineTiming(step=FAST, output_tokens=100.0, samples=30)

@@ -82,7 +82,7 @@ def test_histograms_are_cumulative_and_in_seconds(rows: SharedRows) -> None:
     first, second = (EngineTally(rows.rows[i], 0) for i in (1, 2))
     for microseconds in (5_000, 10_000, 10_001, 99_000_000):
         observe_ttft(first.counts, microseconds)
-    second.finished.append((250_000, None, None, 10))
+    second.finished.append((250_000, None, None, 10, None, None))
     first.flush()
     second.flush()
     page = samples(view(rows))

@@ -21,6 +21,10 @@ class Knowledge:
         del spec, engine
         return None
 
+    def limit_use(self) -> tuple[float, ...]:
+        """What part of their limit answers have, by class; empty while nothing tells it."""
+        return ()
+
 
 class WorkersKnowledge(Knowledge):
     """What the workers count in the shared rows; `slots` gives each engine's place there."""

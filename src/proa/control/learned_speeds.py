@@ -9,8 +9,10 @@ import msgspec
 from proa.catalog.step_times import catalogue_timing
 from proa.control.knowledge import WorkersKnowledge
 from proa.domain.fleet import EngineSpec, EngineView
+from proa.domain.lengths import LIMIT_CLASSES
 from proa.domain.timing import EngineTiming
 from proa.routing.engine_learner import EngineLearner, TrafficWindow
+from proa.routing.lengths import LengthLearner
 from proa.routing.speeds import DEFAULT_BYTES_PER_TOKEN
 from proa.telemetry.rows import UNIT_BYTES, Engine, SharedRows, engine_base
 
@@ -47,6 +49,7 @@ class LearnedSpeeds(WorkersKnowledge):
         self._clock = clock
         self._wall_clock = wall_clock
         self._engines: dict[str, _Engine] = {}
+        self._lengths = LengthLearner()
 
     def timing(self, spec: EngineSpec, engine: EngineView) -> EngineTiming | None:
         """How fast an engine is: learned, remembered, or as the catalogue has it."""
@@ -57,6 +60,9 @@ class LearnedSpeeds(WorkersKnowledge):
             known = self._engines[spec.name] = _Engine(spec, start, now_s, prior)
         return known.learner.timing(now_s)
 
+    def limit_use(self) -> tuple[float, ...]:
+        return self._lengths.limit_use
+
     def observe(self) -> None:
         """Take in what the workers counted since the last call."""
         now_s, slots = self._clock(), self._slots()
@@ -65,7 +71,13 @@ class LearnedSpeeds(WorkersKnowledge):
             if slot is None:
                 del self._engines[name]
             else:
-                engine.observe(self._rows, slot, now_s)
+                self._answered(engine.observe(self._rows, slot, now_s))
+
+    def _answered(self, grown: Mapping[int, int]) -> None:
+        if grown:
+            tokens = [grown[Engine.LIMITED_TOKENS + i] for i in range(LIMIT_CLASSES)]
+            limits = [grown[Engine.LIMITS + i] for i in range(LIMIT_CLASSES)]
+            self._lengths.observe(tokens, limits)
 
     def to_remember(self) -> dict[str, Any]:
         """What is known now as plain JSON values, engines that are away for a while included."""
@@ -117,17 +129,24 @@ class _Engine:
         """Whether the catalogue has found the engine since, and traffic has not."""
         return prior is not None and self._prior is None and not self.learner.has_learned
 
-    def observe(self, rows: SharedRows, slot: int, now_s: float) -> None:
+    def observe(self, rows: SharedRows, slot: int, now_s: float) -> Mapping[int, int]:
+        """What its cells grew by; nothing where they are new."""
         base = engine_base(slot)
         totals = {cell: rows.total(base + cell) for cell in _CELLS}
         grown = {cell: total - self._totals.get(cell, 0) for cell, total in totals.items()}
         is_new = slot != self._slot or min(grown.values()) < 0
         self._slot, self._totals = slot, totals
-        if not is_new:
-            self.learner.observe(_window(grown, totals), now_s)
+        if is_new:
+            return {}
+        self.learner.observe(_window(grown, totals), now_s)
+        return grown
 
 
-_CELLS = (Engine.PROMPT_TOKENS, *range(Engine.EVENTS, Engine.HELD_EVENT_MS + 1))
+_CELLS = (
+    Engine.PROMPT_TOKENS,
+    *range(Engine.EVENTS, Engine.HELD_EVENT_MS + 1),
+    *range(Engine.LIMITED_TOKENS, Engine.LIMITS + LIMIT_CLASSES),
+)
 
 
 def _window(grown: Mapping[int, int], totals: Mapping[int, int]) -> TrafficWindow:

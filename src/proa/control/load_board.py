@@ -55,7 +55,8 @@ class LoadBoard:
             for watch in self._watches()
         )
         expires_s = now_s + _VALID_LIMITS * age_limit_s(every_s)
-        self.view = LoadView(self.view.sequence + 1, engines, expires_s)
+        use = self._knowledge.limit_use()
+        self.view = LoadView(self.view.sequence + 1, engines, expires_s, use)
         self._publish(self.view)
 
     def close(self) -> None:

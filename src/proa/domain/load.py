@@ -68,6 +68,9 @@ class EngineLoadView(msgspec.Struct, frozen=True, kw_only=True):
 class LoadView(msgspec.Struct, frozen=True):
     """All engines' loads at one moment; `sequence` grows with each published view.
 
+    `limit_use` is what part of their limit answers have by class of limit
+    (`domain/lengths.py`), 0 where that is not known.
+
     From `expires_s` on (monotonic clock, None is never) it is worth no more than `faded`:
     who publishes seems to be gone.
     """
@@ -75,10 +78,11 @@ class LoadView(msgspec.Struct, frozen=True):
     sequence: int
     engines: tuple[EngineLoadView, ...]
     expires_s: float | None = None
+    limit_use: tuple[float, ...] = ()
 
     def faded(self) -> "LoadView":
         """What stays true without news: caps and speeds, but no counts."""
         engines = tuple(
             msgspec.structs.replace(engine, load=None, foreign=0) for engine in self.engines
         )
-        return LoadView(self.sequence, engines)
+        return LoadView(self.sequence, engines, limit_use=self.limit_use)

@@ -3,7 +3,6 @@
 from proa.domain.outcome import Outcome
 from proa.gateway.attempt import Attempt
 from proa.gateway.pace import Pace
-from proa.telemetry.rows import Engine
 
 _OK = Outcome.OK
 
@@ -11,17 +10,14 @@ _OK = Outcome.OK
 def account(attempt: Attempt, duration_s: float, outcome: Outcome) -> None:
     """Count the time of the whole request, and the tokens that the engine reported."""
     usage, pace, exchange = attempt.usage, attempt.lease.pace, attempt.exchange
-    answer = usage.completion_tokens
+    whole = told = usage.completion_tokens
     if pace is not None:
-        _stream(attempt, pace, exchange.started_s + duration_s, outcome)
-        answer = None
-    told = (int(duration_s * 1e6), usage.prompt_tokens, answer, len(exchange.body))
-    attempt.link.tally.finished.append(told)
+        whole = _stream(attempt, pace, exchange.started_s + duration_s, outcome)
+    size, limit, us = len(exchange.body), attempt.lease.limit, int(duration_s * 1e6)
+    attempt.link.tally.finished.append((us, usage.prompt_tokens, told, size, whole, limit))
 
 
-def _stream(attempt: Attempt, pace: Pace, now_s: float, outcome: Outcome) -> None:
-    """The end of a stream tells how quickly it came, if it is whole."""
-    attempt.link.counts[Engine.COMPLETION_TOKENS] += attempt.usage.completion_tokens or 0
+def _stream(attempt: Attempt, pace: Pace, now_s: float, outcome: Outcome) -> int | None:
+    """The end of a stream tells how quickly it came, and how long it was if it is whole."""
     pace.window(attempt.exchange.moved, now_s, is_paused=attempt.paused)
-    if outcome is _OK:
-        pace.ended(attempt.usage)
+    return pace.ended(attempt.usage) if outcome is _OK else None

@@ -44,7 +44,8 @@ class Attempt:
     def __init__(self, exchange: "Exchange", link: EngineLink) -> None:
         self.exchange = exchange
         self.link = link
-        self.lease = Lease(link, exchange.plane.now)
+        limit = exchange.asked.max_tokens if exchange.asked is not None else None
+        self.lease = Lease(link, exchange.plane.now, limit)
         self.usage = Usage()
         self._mode: Callable[[Attempt, ResponseParser], None] = _head
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from proa.domain.lengths import UNLIMITED
 from proa.routing.tokens import Features
 from proa.wire.fields import multipart_model, read_fields, replace_model, replace_multipart_model
 from proa.wire.request_head import RequestHead
@@ -55,6 +56,8 @@ def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
     if body and (body[0] == _BRACE or body.lstrip()[:1] == b"{"):
         fields = read_fields(body)
         limit = fields.max_tokens or fields.max_completion_tokens or fields.max_output_tokens
+        if limit is not None and not 0 < limit < UNLIMITED:
+            limit = UNLIMITED if limit > 0 else None
         return Asked(head.path_text, head.target, fields.model, fields.stream is True, limit)
     model = None
     if body and head.fields.get(b"content-type", b"").startswith(b"multipart/"):

@@ -42,8 +42,10 @@ class Dispatcher:
         loads, links, turns = self.loads, self.links, self.turns
         in_flight = loads.in_flight = [link.in_flight for link in links]
         waiting = loads.waiting_bytes = [link.waiting_bytes for link in links]
+        limits = loads.limits_in_flight = [link.limits_in_flight for link in links]
         if self._other_rows:
             self._add_others(in_flight, Engine.IN_FLIGHT)
+            self._add_others(limits, Engine.LIMITS_IN_FLIGHT)
             self._add_others(waiting, Engine.WAITING_BYTES)
         if turns is not None and turns.is_limited:
             barred = turns.barred(self, match, tried)

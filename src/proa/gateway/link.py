@@ -38,6 +38,7 @@ class EngineLink:
     whose requests may need one.
     `is_unreachable` is what the control plane says of the engine.
     `counts` are its counters until the next `tally.flush`.
+    `limits_in_flight` is the sum of what clients limit the answers of `in_flight` to.
     `cap` is how many requests all workers may give it at one time; `freed`, where there is
     a cap, is called when one of them has ended.
     `waiting` streams, of `waiting_bytes` together, have not begun; `sole` is the last one
@@ -49,8 +50,9 @@ class EngineLink:
         self.base = engine_base(slot)
         self.tally = EngineTally(row, slot)
         self.counts = self.tally.counts
-        self.in_flight = 0
+        self.in_flight = self.limits_in_flight = 0
         self.in_flight_cell = self.base + Engine.IN_FLIGHT
+        self.limits_cell = self.base + Engine.LIMITS_IN_FLIGHT
         self.troubled = False
         self.is_unreachable = False
         self.breaker = Breaker(breaker)

@@ -72,14 +72,13 @@ class Pace:
         counts[_HELD_EVENT_MS] += self._events * us // 1000
         self._since_s = now_s
 
-    def ended(self, usage: Usage) -> None:
-        """The stream is whole. Its first token came with the first content."""
+    def ended(self, usage: Usage) -> int:
+        """The stream is whole; its tokens. The first of them came with the first content."""
         counts, tokens = self._link.counts, usage.completion_tokens
         if tokens is not None and self._events and self._since_s:
             counts[Engine.TOLD_EVENTS] += self._events
             counts[Engine.TOLD_TOKENS] += max(tokens - 1, 0)
-        counts[Engine.ANSWERS] += 1
-        counts[Engine.ANSWER_TOKENS] += self._events + 1 if tokens is None else tokens
+        return self._events + 1 if tokens is None else tokens
 
     def _count_prompt(self, us: int) -> None:
         counts, units = self._link.counts, self._body_bytes // UNIT_BYTES

@@ -5,6 +5,7 @@ from math import exp
 import msgspec
 
 from proa.domain.timing import EngineTiming, TimingSource
+from proa.routing.fading import FadingRatio
 from proa.routing.learning import StepLearner, WindowSample
 from proa.routing.speeds import DEFAULT_BYTES_PER_TOKEN
 
@@ -44,24 +45,6 @@ class TrafficWindow(msgspec.Struct, frozen=True, kw_only=True):
     first_bytes: float = 0.0
     first_bytes2: float = 0.0
     first_bytes_s: float = 0.0
-
-
-class FadingRatio:
-    """A sum over another, both of which forget: the mean of the last `memory` of `count`."""
-
-    def __init__(self, memory: float) -> None:
-        self._memory = memory
-        self._over = 0.0
-        self._under = 0.0
-
-    @property
-    def value(self) -> float | None:
-        return self._over / self._under if self._under > 0.0 else None
-
-    def add(self, over: float, under: float, count: float) -> None:
-        kept = exp(-count / self._memory)
-        self._over = self._over * kept + over
-        self._under = self._under * kept + under
 
 
 class PrefillFit:

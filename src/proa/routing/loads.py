@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from proa.domain.lengths import CLASS_BY_BITS, LAST_BITS, LIMIT_CLASSES
 from proa.domain.load import EngineLoadView, LoadView
 from proa.routing.speeds import (
     DEFAULT_OUTPUT_TOKENS,
@@ -21,17 +22,21 @@ class Loads:
     """Parallel lists by engine index; the owner keeps them fresh, policies only read.
 
     `in_flight` are own requests over all workers, `foreign` those of other clients;
+    `limits_in_flight` are the tokens that own requests' answers can have together.
     `waiting_bytes` are the bodies of own requests whose answer has not begun.
     `shares` is the part of its traffic that an engine may get, 0 for an open breaker.
     `views` is what the control plane last said; from it come `speeds` and
-    `outlooks`, the mean `output_tokens` of a request, and `unseen`, engines whose speed was
-    not seen lately.
+    `outlooks`, the mean `output_tokens` of a request, what `expected_tokens` knows of limits,
+    and `unseen`, engines whose speed was not seen lately.
     `now_s` is coarse and monotonic.
     """
 
     __slots__ = (
+        "_unlimited_tokens",
+        "_use_by_bits",
         "foreign",
         "in_flight",
+        "limits_in_flight",
         "now_s",
         "outlooks",
         "output_tokens",
@@ -44,6 +49,7 @@ class Loads:
 
     def __init__(self, engines: int) -> None:
         self.in_flight: Sequence[int] = [0] * engines
+        self.limits_in_flight: Sequence[int] = [0] * engines
         self.foreign: Sequence[int] = [0] * engines
         self.waiting_bytes: Sequence[int] = [0] * engines
         self.shares: list[float] = [1.0] * engines
@@ -52,6 +58,7 @@ class Loads:
         self.outlooks: Sequence[Outlook] = [outlook(NOBODY_KNOWS, 0)] * engines
         self.unseen: frozenset[int] = frozenset()
         self.output_tokens = DEFAULT_OUTPUT_TOKENS
+        self._learned_use(())
         self.now_s = 0.0
 
     def apply(self, view: LoadView, names: Sequence[str]) -> None:
@@ -62,8 +69,27 @@ class Loads:
         self.speeds = speeds_of(self.views)
         self.outlooks = list(map(outlook, self.speeds, self.foreign))
         self.output_tokens = mean_output(self.views)
+        self._learned_use(view.limit_use)
         self.unseen = frozenset(
             index
             for index, engine in enumerate(self.views)
             if engine.timing is not None and engine.timing.age_s >= UNSEEN_S
         )
+
+    def expected_tokens(self, limit: int | None) -> float:
+        """The tokens of an answer that its client limits to `limit`.
+
+        As large a part of the limit as answers to limits like it have used of late. Where
+        that is not known, the mean of all answers, or the limit where it is lower.
+        """
+        if limit is None:
+            return self._unlimited_tokens or self.output_tokens
+        use, mean = self._use_by_bits[limit.bit_length() & LAST_BITS], self.output_tokens
+        if use:
+            return use * limit
+        return min(limit, mean)
+
+    def _learned_use(self, use: Sequence[float]) -> None:
+        known = use or (0.0,) * LIMIT_CLASSES
+        self._unlimited_tokens = known[0]
+        self._use_by_bits = [known[of_class] for of_class in CLASS_BY_BITS]

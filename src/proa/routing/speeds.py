@@ -13,9 +13,10 @@ DEFAULT_OUTPUT_TOKENS = 256.0
 DEFAULT_BYTES_PER_TOKEN = 4.0
 HALF_LIFE_S = 60.0
 UNSEEN_S = 30.0
-PROMPT_WEIGHT = 4.0
+PROMPT_WEIGHT = 8.0
 """Time before the first token stands for the streams and prompts that wait meanwhile, too."""
 _HARDLY_AGED = 0.98
+_LEAST_SLOPE = 0.002  # of the base: more requests are never for nothing, and ties are broken
 
 
 class Speed(NamedTuple):
@@ -62,7 +63,8 @@ def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
     """One for each engine; where nothing is known of one, the geometric mean of the others.
 
     What was learned decays to what was said of the engine before, or else to that mean:
-    half of it, on a scale of ratios, for each 60 s without traffic.
+    half of it, on a scale of ratios, for each 60 s without traffic. An engine whose prompts
+    nothing tells is taken to read them as quickly for its base as the others for theirs.
     """
     known = [view.timing for view in views if view.timing is not None]
     typical = StepTime(
@@ -71,7 +73,8 @@ def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
             [timing.step.per_sequence_s for timing in known], ASSUMED.per_sequence_s
         ),
     )
-    prompts = [pace for pace in map(_prompt_s_per_byte, known) if pace is not None]
+    prompts = [(_prompt_s_per_byte(timing) or 0.0) / timing.step.base_s
+               for timing in known if timing.step.base_s]  # fmt: skip
     typical_prompt = _typical(prompts, 0.0)
     return [_speed(view, typical, typical_prompt) for view in views]
 
@@ -92,12 +95,13 @@ def mean_output(views: Sequence[EngineLoadView]) -> float:
 def _speed(view: EngineLoadView, typical: StepTime, typical_prompt: float) -> Speed:
     timing = view.timing
     step = typical if timing is None else _decayed(timing, timing.prior or typical)
+    per_sequence_s = max(step.per_sequence_s, _LEAST_SLOPE * step.base_s)
     held = 0.0 if timing is None else timing.kv_tokens_per_sequence
     prompt = None if timing is None else _prompt_s_per_byte(timing)
     return Speed(
         step.base_s,
-        step.per_sequence_s + step.per_kv_token_s * held,
-        typical_prompt if prompt is None else prompt,
+        per_sequence_s + step.per_kv_token_s * held,
+        typical_prompt * step.base_s if prompt is None else prompt,
         float(view.max_concurrent or inf),
     )
 

@@ -68,10 +68,11 @@ class Engine:
     """Cells of one engine in a row. Gauges come first, up to `ENGINE_GAUGES`."""
 
     IN_FLIGHT = 0
-    BREAKER = 1  # 0 closed, 1 half open, 2 open
+    LIMITS_IN_FLIGHT = 1  # tokens that clients limit these answers to; as of the last one sent
     IDLE_CONNECTIONS = 2
     WAITING = 3  # streams sent that have not begun
     WAITING_BYTES = 4  # their bodies; beside WAITING
+    BREAKER = 5  # 0 closed, 1 half open, 2 open
     # counters; OUTCOME + Outcome value
     OUTCOME = 8
     RETRIES = 16
@@ -105,12 +106,15 @@ class Engine:
     HEDGES_WON = 69
     HEDGES_LOST = 70
     HEDGES_FAILED = 71
+    # answers by the clients' limits, see domain/lengths.py
+    LIMITED_TOKENS = 72  # + class of limit: tokens of whole answers
+    LIMITS = 84  # + class of limit: what these were limited to
 
 
 UNIT_BYTES = 16
 """Of prompts in the sums for time per byte: squares of large bodies must fit in 64 bits."""
 ENGINE_GAUGES = 8
-ENGINE_CELLS = 72
+ENGINE_CELLS = 96
 
 
 class Key:

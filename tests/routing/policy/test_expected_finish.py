@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from proa.domain.lengths import LIMIT_CLASSES, UNLIMITED
 from proa.domain.load import EngineLoadView, LoadView
 from proa.domain.request import RouteRequest
 from proa.domain.timing import EngineTiming, StepTime
 from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
-from proa.routing.policy.expected_finish import NEAR, ExpectedFinish
+from proa.routing.policy.expected_finish import ExpectedFinish
 from proa.routing.policy.finish import expected_finish_s
 from proa.routing.policy.registry import make_policy
 from proa.routing.spec import PolicyName, RoutingSpec
@@ -22,6 +23,7 @@ ASKED = RouteRequest(path="/v1/chat/completions")
 MAIN = EngineTiming(step=StepTime(base_s=0.00635, per_sequence_s=0.000314))
 AUX = EngineTiming(step=StepTime(base_s=0.0125, per_sequence_s=0.00069))
 NAMES = ("main", "aux")
+EXACT = (0.0,) + (1.0,) * (LIMIT_CLASSES - 1)
 
 
 def policy() -> ExpectedFinish:
@@ -45,6 +47,7 @@ def loads(
     )
     made.apply(LoadView(1, engines), NAMES)
     made.in_flight = in_flight
+    made.limits_in_flight = [UNLIMITED * running for running in in_flight]
     return made
 
 
@@ -75,6 +78,22 @@ def test_steps_are_made_equally_long() -> None:
     for _ in range(108):
         running[chooser.pick((0, 1), loads((running[0], running[1])), ASKED, rng)] += 1
     assert abs(running[0] - 80) <= 2
+
+
+def test_equal_engines_get_equally_many() -> None:
+    running, chooser, rng = [0, 0], policy(), Random(1)
+    for _ in range(200):
+        running[chooser.pick((0, 1), loads((running[0], running[1]), MAIN, MAIN), ASKED, rng)] += 1
+        assert abs(running[0] - running[1]) <= 1
+
+
+def test_long_answers_prefer_the_lower_base_and_short_ones_fill_the_other() -> None:
+    """One more on the slow engine has the shorter steps; those that run are short."""
+    seen = loads((86, 28))
+    seen.limits_in_flight = [86 * 100, 28 * 100]
+    seen.apply(LoadView(2, tuple(seen.views), limit_use=EXACT), NAMES)
+    assert picked(seen, RouteRequest(path="/x", max_tokens=100)) == {1: 200}
+    assert picked(seen, RouteRequest(path="/x", max_tokens=1000)) == {0: 200}
 
 
 def test_an_unknown_engine_counts_as_typical() -> None:
@@ -122,6 +141,7 @@ def test_an_engine_that_would_take_more_than_twice_as_long_is_not_tried() -> Non
 @given(
     in_flight=st.tuples(st.integers(0, 200), st.integers(0, 200)),
     waiting=st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
+    limits=st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
     known=st.tuples(st.booleans(), st.booleans()),
     capacity=st.none() | st.integers(1, 60),
     foreign=st.integers(0, 50),
@@ -131,6 +151,7 @@ def test_an_engine_that_would_take_more_than_twice_as_long_is_not_tried() -> Non
 def test_the_choice_is_near_the_best_by_its_own_formula(
     in_flight: tuple[int, int],
     waiting: tuple[int, int],
+    limits: tuple[int, int],
     known: tuple[bool, bool],
     capacity: int | None,
     foreign: int,
@@ -141,10 +162,13 @@ def test_the_choice_is_near_the_best_by_its_own_formula(
     aux = AUX if known[1] else None
     seen = loads(in_flight, main, aux, capacity=capacity, foreign=foreign)
     seen.waiting_bytes = waiting
+    seen.limits_in_flight = limits
     request = RouteRequest(path="/x", max_tokens=asked[0], body_bytes=asked[1])
     index = policy().pick((0, 1), seen, request, Random(seed))
     finishes = [expected_finish_s(seen, i, request) for i in (0, 1)]
-    assert finishes[index] <= min(finishes) * (1.0 + NEAR) * (1.0 + 1e-9)
+    one_more_s = max(speed.per_sequence_s for speed in seen.speeds)
+    one_more_s *= seen.expected_tokens(asked[0])
+    assert finishes[index] <= (min(finishes) + one_more_s) * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("candidates", [(0,), (1,)])

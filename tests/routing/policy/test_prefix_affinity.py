@@ -38,7 +38,7 @@ def test_a_crowd_is_worse_than_reading_again() -> None:
     picking, rng = policy(), Random(1)
     first = picking.pick([0, 1], loads([0, 0]), asked(LONG), rng)
     in_flight = [0, 0]
-    in_flight[first] = 200
+    in_flight[first] = 400
     assert picking.pick([0, 1], loads(in_flight), asked(LONG), rng) == 1 - first
     assert picking.pick([0, 1], loads([0, 0]), asked(b"short"), rng) in (0, 1)
 

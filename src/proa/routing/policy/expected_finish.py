@@ -7,10 +7,9 @@ from random import Random
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
-from proa.routing.policy.finish import expected_tokens, queue_s
+from proa.routing.policy.finish import OUTLASTING, queue_s
 from proa.routing.spec import PolicyName
 
-NEAR = 0.02
 EXPLORED_SHARE = 0.02
 EXPLORED_WITHIN = 2.0
 
@@ -18,17 +17,21 @@ EXPLORED_WITHIN = 2.0
 class ExpectedFinish(Policy):
     """The least of prompt + queue + decode, as far as the engines' speeds are known.
 
-    finish_s = 4 x (bytes of prompts ahead and of the own one) x prompt_s_per_byte
+    finish_s = 8 x (bytes of prompts ahead and of the own one) x prompt_s_per_byte
              + queued / capacity x mean output tokens x step_s(capacity)
              + expected output tokens x step_s(running, this request included)
 
-    Time before the first token counts four times: it stands for the other prompts and the
+    A long answer outlasts streams that have lower limits: where these can't have as many
+    tokens as so many answers like it, 40 % of the difference is taken off the time of its
+    steps. Long answers so prefer the engine with the lower base, short ones fill the other.
+
+    Time before the first token counts eight times: it stands for the other prompts and the
     running streams that wait meanwhile, too.
 
-    Each prediction is drawn out by up to 2 % at random, so that gateways that know the
-    same don't all run to the same engine. What a request does to the streams that run
-    already is in the step with one sequence more: engines are filled so that their
-    steps take equally long, and that is where most streams reach a given speed.
+    Each prediction is as if up to one sequence more were running, at random, so that
+    gateways that know the same don't all run to the same engine. What a request does to
+    the streams that run already is in the step with one sequence more: engines are filled
+    so that their steps take equally long, and that is where most streams reach a given speed.
 
     An engine of which nothing is known counts as typical of the others; when nothing is
     known of any, fewest requests win. Up to 2 % of the requests, those that are expected
@@ -42,18 +45,21 @@ class ExpectedFinish(Policy):
         self, candidates: Sequence[int], loads: Loads, request: RouteRequest, rng: Random
     ) -> int:
         outlooks, in_flight, waiting = loads.outlooks, loads.in_flight, loads.waiting_bytes
-        tokens, size, chance = expected_tokens(loads, request), request.body_bytes, rng.random
+        limits, tokens = loads.limits_in_flight, loads.expected_tokens(request.max_tokens)
+        size, chance = request.body_bytes, rng.random
         best, least = -1, 0.0
         for index in candidates:  # `expected_finish_s`, spelt out
             base_s, per_sequence_s, prompt_s_per_byte, room = outlooks[index]
             running = in_flight[index]
             if running <= room:
-                finish_s = tokens * (base_s + per_sequence_s * running)
+                finish_s = tokens * (base_s + per_sequence_s * (running + chance()))
+                lacking = tokens * running - limits[index]
+                if lacking > 0.0:
+                    finish_s -= OUTLASTING * per_sequence_s * lacking
             else:
                 finish_s = tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
             if prompt_s_per_byte:
                 finish_s += prompt_s_per_byte * (waiting[index] + size)
-            finish_s *= 1.0 + NEAR * chance()
             if best < 0 or finish_s < least:
                 best, least = index, finish_s
         if loads.unseen and tokens <= loads.output_tokens and chance() < EXPLORED_SHARE:

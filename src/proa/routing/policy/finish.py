@@ -3,11 +3,9 @@
 from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 
-
-def expected_tokens(loads: Loads, request: RouteRequest) -> float:
-    """The tokens of an answer: the mean of late, or the client's limit where that is lower."""
-    limit, mean = request.max_tokens, loads.output_tokens
-    return mean if limit is None or limit > mean else limit
+OUTLASTING = 0.4
+"""How much of it counts that running streams end before a longer answer; 0 if others took
+their places at once, as in a closed loop, 1 if none did."""
 
 
 def expected_finish_s(loads: Loads, index: int, request: RouteRequest) -> float:
@@ -17,11 +15,12 @@ def expected_finish_s(loads: Loads, index: int, request: RouteRequest) -> float:
     """
     base_s, per_sequence_s, prompt_s_per_byte, room = loads.outlooks[index]
     finish_s = prompt_s_per_byte * (loads.waiting_bytes[index] + request.body_bytes)
-    running: float = loads.in_flight[index]
+    running, tokens = loads.in_flight[index], loads.expected_tokens(request.max_tokens)
     if running > room:
-        finish_s += queue_s(loads, index)
-        running = room
-    return finish_s + expected_tokens(loads, request) * (base_s + per_sequence_s * running)
+        return finish_s + tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
+    lacking = max(0.0, tokens * running - loads.limits_in_flight[index])
+    steps_s = tokens * (base_s + per_sequence_s * running)
+    return finish_s + steps_s - OUTLASTING * per_sequence_s * lacking
 
 
 def queue_s(loads: Loads, index: int) -> float:
