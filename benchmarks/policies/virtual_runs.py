@@ -48,6 +48,9 @@ def virtual_report(book: Book, told: Callable[[str], None]) -> None:
             found = beside_oracle(pair, kind)
             book.put(f"virtual/bursts/{pair.name}/{kind}", found)
             told(f"{pair.name}, {kind}: {found}")
+        found = beside_oracle(pair, "burst of 200", is_limited=False)
+        book.put(f"virtual/bursts/{pair.name}/burst of 200, no limits", found)
+        told(f"{pair.name}, burst of 200, no limits: {found}")
     for name, factor, users in (("2 x slower", 2.0, 58), ("5 x slower", 5.0, 28)):
         found = after_change(factor, users)
         book.put(f"virtual/change/{name}", found)
@@ -132,11 +135,11 @@ def after_change(factor: float, users: int) -> dict[str, Any]:
     return {"users": users, "attainment": round(min(found), 4)}
 
 
-def beside_oracle(pair: PairSpec, kind: str) -> dict[str, Any]:
-    """Makespan and P95 TTFT of each policy over the oracle's, means over traces."""
+def beside_oracle(pair: PairSpec, kind: str, *, is_limited: bool = True) -> dict[str, Any]:
+    """Makespan and P95 TTFT over the oracle's; clients limit answers to their lengths or don't."""
     ratios: dict[str, list[tuple[float, float]]] = {}
     for seed in range(_SEEDS):
-        asks = _trace(kind, Random(seed))
+        asks = _trace(kind, Random(seed), is_limited=is_limited)
         played = {policy: _play(pair, policy, asks, seed) for policy in COMPARED}
         oracle = Oracle(asks, pair.engines, seed)
         starts = [[ask.engine for ask in done] for done in played.values()]
@@ -154,9 +157,11 @@ def beside_oracle(pair: PairSpec, kind: str) -> dict[str, Any]:
     }
 
 
-def _trace(kind: str, rng: Random) -> list[Ask]:
+def _trace(kind: str, rng: Random, *, is_limited: bool) -> list[Ask]:
     def ask(due_s: float) -> Ask:
-        return Ask(rng.randint(*_BURST_PROMPTS), rng.randint(SHORTEST, LONGEST), due_s=due_s)
+        made = _drawn(rng, is_limited=is_limited)
+        made.due_s = due_s
+        return made
 
     if kind.startswith("burst"):
         return [ask(0.0) for _ in range(int(kind.rpartition(" ")[2]))]
@@ -167,15 +172,19 @@ def _trace(kind: str, rng: Random) -> list[Ask]:
     return sorted(asks, key=lambda each: each.due_s)
 
 
+def _drawn(rng: Random, *, is_limited: bool) -> Ask:
+    prompt, tokens = rng.randint(*_BURST_PROMPTS), rng.randint(SHORTEST, LONGEST)
+    return Ask(prompt, tokens, max_tokens=tokens if is_limited else None)
+
+
 def _play(pair: PairSpec, policy: PolicyName, asks: Sequence[Ask], seed: int) -> list[Ask]:
     """The trace, after 8 s of other traffic to learn from has ended."""
     gateway, rng = VirtualGateway(pair.engines, policy, seed=seed), Random(seed)
-    clock = gateway.fleet.clock
+    clock, is_limited = gateway.fleet.clock, asks[0].max_tokens is not None
 
     def more(_: Ask | None = None) -> None:
         if clock.now_s < 8.0:
-            tokens = rng.randint(SHORTEST, LONGEST)
-            gateway.send(Ask(rng.randint(*_BURST_PROMPTS), tokens, max_tokens=tokens))
+            gateway.send(_drawn(rng, is_limited=is_limited))
 
     gateway.ended = more
     for _ in range(40):
@@ -183,7 +192,7 @@ def _play(pair: PairSpec, policy: PolicyName, asks: Sequence[Ask], seed: int) ->
     clock.run()
     began_s = clock.now_s + 0.5
     gateway.ended = lambda ask: None
-    played = [Ask(a.input_tokens, a.output_tokens, max_tokens=a.output_tokens) for a in asks]
+    played = [Ask(a.input_tokens, a.output_tokens, max_tokens=a.max_tokens) for a in asks]
     for ask, planned in zip(played, asks, strict=True):
         clock.at(began_s + planned.due_s, lambda ask=ask: gateway.send(ask))  # type: ignore[misc]
     clock.run()
