@@ -184,7 +184,7 @@ def test_warnings_end_with_1(capsys: pytest.CaptureFixture[str]) -> None:
     ("status", "answer", "code", "told"),
     [
         (404, {"error": {"message": "there is no engine 'x'"}}, 2, "there is no engine 'x'"),
-        (401, {"error": {"message": "an admin key is needed"}}, 2, "an admin key is needed"),
+        (401, {"error": {"message": "an admin key is needed"}}, 2, "needed; --api-key-env NAME"),
         (500, {"error": {"message": "lost"}}, 1, "lost"),
         (200, b"<html>", 3, "does not answer like the admin API (status 200)"),
         (404, b"not here", 3, "does not answer like the admin API (status 404)"),

@@ -1,5 +1,6 @@
 """What a proa.toml becomes, and that every wrong one is a ConfigError that says where."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -424,7 +425,7 @@ class TestPublicAddresses:
 
     def test_control_needs_an_admin_key(self, tmp_path: Path) -> None:
         keys = tmp_path / "keys.toml"
-        add_key(keys, "team")
+        team_digest = hashlib.sha256(add_key(keys, "team").encode()).digest()
         text = MINIMAL + self.CONTROL + '[gateway]\napi_keys_file = "keys.toml"\n'
         assert "it needs an API key with admin = true" in only_fault(tmp_path, text)
         secret = add_key(keys, "root", admin=True)
@@ -432,6 +433,7 @@ class TestPublicAddresses:
         assert [key.name for key in config.control.keys] == ["root"]
         assert config.control.admits(secret)
         assert not config.control.admits(secret[:-1])
+        assert config.control.other_digests == (team_digest,)
 
     @pytest.mark.parametrize(
         "listen", ["localhost:1", "127.9.9.9:1", "[::1]:1", "unix:/run/p.sock"]

@@ -20,7 +20,8 @@ OPEN = ControlSettings()
 KEYED = ControlSettings(
     keys=tuple(
         AdminKeySpec(name=key, digest=hashlib.sha256(key.encode()).digest()) for key in ("k1", "k2")
-    )
+    ),
+    other_digests=(hashlib.sha256(b"team").digest(),),
 )
 
 
@@ -170,6 +171,7 @@ def test_insecure_lets_everybody_in() -> None:
         ("Bearer k1", 200),
         ("bearer k2", 200),
         ("Bearer k3", 401),
+        ("Bearer team", 403),
         ("Bearer ", 401),
         ("Basic k1", 401),
         ("k1", 401),
@@ -184,6 +186,18 @@ def test_with_keys_everybody_needs_one(
     if status == 401:
         assert response.headers["www-authenticate"] == "Bearer"
         assert response.json()["error"]["type"] == "authentication_error"
+
+
+@pytest.mark.parametrize(("key", "status"), [("k2", 200), ("team", 403), ("k3", 401), ("", 401)])
+async def test_a_key_may_come_as_x_api_key(key: str, status: int) -> None:
+    transport = httpx.ASGITransport(control_app(gateway, lambda: KEYED))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        answer = await client.get("/metrics", headers={"x-api-key": key})
+    assert answer.status_code == status
+    if status == 401:
+        assert "Authorization: Bearer KEY or x-api-key: KEY" in answer.json()["error"]["message"]
+    if status == 403:
+        assert answer.json()["error"]["code"] == "forbidden"
 
 
 def test_nothing_else_is_served() -> None:

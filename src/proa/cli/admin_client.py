@@ -73,6 +73,8 @@ class AdminClient:
             raise UpstreamError(
                 f"{self._url} does not answer like the admin API (status {answer.status_code})"
             ) from None
+        if answer.status_code == 401 and not self._key:
+            message += "; --api-key-env NAME names the variable that has it"
         raise (InputError if answer.status_code < 500 else OwnFault)(message)
 
 

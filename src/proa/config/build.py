@@ -80,7 +80,7 @@ def control_settings(
     insecure: bool,
     directory: Path,
 ) -> ControlSettings:
-    """The control plane's settings; of the keys those with `admin`."""
+    """The control plane's settings; keys without `admin` are only told apart from unknown ones."""
     given = _given(table.control)
     if given.get("state_file"):
         given["state_file"] = str(directory / given["state_file"])
@@ -89,6 +89,7 @@ def control_settings(
         engines=engines,
         discovery=discovery_specs(table, directory),
         keys=tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin),
+        other_digests=tuple(k.digest for k in keys or () if not k.admin),
         insecure=insecure,
     )
 

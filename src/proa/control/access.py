@@ -13,18 +13,29 @@ from proa.errors import api_error
 def refusal(request: Request, settings: ControlSettings) -> Response | None:
     """The answer to a request that may not pass, None for one that may.
 
-    With admin keys, everybody needs one. Without, only this machine's own programs
-    pass, and only under a local name: a web page that made its own name point here
-    does not get in. `--insecure` lets everybody in.
+    With admin keys, everybody needs one; other keys are known and do not do. Without,
+    only this machine's own programs pass, and only under a local name: a web page that
+    made its own name point here does not get in. `--insecure` lets everybody in.
     """
     if settings.keys:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and settings.admits(key.strip()):
+        key = _credential(request)
+        if settings.admits(key):
             return None
-        return _error(401, "an admin key is needed: Authorization: Bearer KEY")
+        if settings.knows(key):
+            return _error(403, "this key is no admin key: it has no admin = true in the keys' file")
+        what = "is needed" if not key else "is needed, and this key is not known"
+        return _error(401, f"an admin key {what}: send Authorization: Bearer KEY or x-api-key: KEY")
     if settings.insecure or _is_local(request):
         return None
     return _error(403, "without an admin key only this machine may read this; add one to the keys")
+
+
+def _credential(request: Request) -> str:
+    """The key that a request carries, empty for none; read as the gateway reads it."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        return token.strip()
+    return request.headers.get("x-api-key", "")
 
 
 def _is_local(request: Request) -> bool:

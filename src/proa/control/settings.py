@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,7 +21,8 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of the control plane's settings.
 
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
-    admin API is open to this machine's own programs, and with `insecure` to all.
+    admin API is open to this machine's own programs, and with `insecure` to all;
+    `other_digests` are those of the keys that may not use it.
     `draining` engines get no new request. `state_file` is where changes at runtime are
     kept, empty for nowhere, None for the place beside proa.toml.
     """
@@ -32,10 +34,18 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     discovery: tuple[DiscoverySpec, ...] = ()
     state_file: str | None = None
     keys: tuple[AdminKeySpec, ...] = ()
+    other_digests: tuple[bytes, ...] = ()
     insecure: bool = False
 
     def admits(self, key: str) -> bool:
         """Whether `key` opens the admin API; every key is compared, in constant time."""
-        digest = hashlib.sha256(key.encode()).digest()
-        matches = [hmac.compare_digest(digest, known.digest) for known in self.keys]
-        return not matches or any(matches)
+        return not self.keys or _is_among(key, [known.digest for known in self.keys])
+
+    def knows(self, key: str) -> bool:
+        """Whether `key` is one that may not use the admin API; compared in the same way."""
+        return _is_among(key, self.other_digests)
+
+
+def _is_among(key: str, digests: Sequence[bytes]) -> bool:
+    digest = hashlib.sha256(key.encode()).digest()
+    return sum(hmac.compare_digest(digest, known) for known in digests) > 0
