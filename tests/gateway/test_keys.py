@@ -52,6 +52,20 @@ async def test_no_key_or_a_wrong_one_is_refused(name: str) -> None:
         assert engine.requests == []
 
 
+@pytest.mark.parametrize("path", ["/v1/load_lora_adapter", "/v1/%6coad_lora_adapter/", "/metrics"])
+async def test_only_an_admin_key_reaches_what_manages_engines(path: str) -> None:
+    admin = msgspec.structs.replace(key_spec("boss", "chief"), admin=True)
+    async with ScriptedEngine() as engine, serving(engine, keys=(*KEYS, admin)) as gateway:
+        asked = json_request({}, path, headers=[("x-api-key", "secret")])
+        answer = await gateway.ask(asked)
+        assert answer.status == 403
+        assert b'"code":"forbidden"' in answer.body.data.replace(b" ", b"")
+        assert engine.requests == []
+        asked = json_request({}, path, headers=[("x-api-key", "chief")])
+        assert (await gateway.ask(asked)).status == 200
+        assert len(engine.requests) == 1
+
+
 def error(answer: RawResponse) -> object:
     body = answer.body.json()
     assert isinstance(body, dict)

@@ -21,6 +21,7 @@ from proa.telemetry.rows import Header
 from proa.testing.raw_response import RawResponse, json_request
 from proa.testing.replies import json_reply
 from proa.testing.scripted_engine import ScriptedEngine
+from proa.testing.steps import Reply, Stall
 
 FAQ = "도서관 운영 시간이 어떻게 되나요?"
 REPORT = "Write a report on energy use of ten pages, with headings and a summary."
@@ -165,6 +166,23 @@ async def test_another_model_answers_where_the_route_allows_it() -> None:
         see(gateway, models, away="main")
         assert decided(await gateway.ask(chat("hi"))).endswith("fallback=small")
         assert (await gateway.ask(chat("hi", model="typo"))).status == 404
+
+
+async def test_what_waits_for_a_hung_engine_goes_on_to_the_other_model() -> None:
+    routing = RoutingSpec(routes=(RouteSpec(name="r", fallback_models=("small",)),))
+    hung = ScriptedEngine([Reply((Stall(),))])
+    async with hung, ScriptedEngine() as aux, serving(hung, aux, routing=routing) as gateway:
+        models = {"main": [model("scripted")], "aux": [model("small")]}
+        see(gateway, models)
+        async with gateway.client() as client:
+            await client.send(chat("hi"))
+            await hung.wait_running(1)
+            gateway.advance(1.0)
+            see(gateway, models, away="main")
+            gateway.advance(0.25)
+            answer = await client.read_response()
+        assert (answer.status, answer.header("x-proa-engine")) == (200, "aux")
+        assert decided(answer).endswith("fallback=small")
 
 
 @pytest.mark.parametrize("route", [{}, {"fallback_models": ("small",)}])

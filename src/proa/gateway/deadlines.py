@@ -52,7 +52,9 @@ def _is_late(exchange: "Exchange", now: float) -> bool:
 def _can_move(exchange: "Exchange", attempt: "Attempt") -> bool:
     """Whether another engine may still take what waits for this one's first byte."""
     match = exchange.match
-    untried = match is not None and len(exchange.tried) < len(match.pool)
+    untried = match is not None and (
+        len(exchange.tried) < len(match.pool) or match.fallback is not None
+    )
     return untried and not (attempt.answered or exchange.committed or exchange.retried)
 
 

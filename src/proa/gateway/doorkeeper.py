@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from proa.engines.management import is_management
 from proa.gateway.cors import Cors
 from proa.gateway.keys import KeyEntry, KeyRing
 from proa.gateway.local_answers import HEALTH, is_local
@@ -9,6 +10,8 @@ from proa.gateway.wishes import asked_priority, asked_wait_s
 from proa.routing.admission.priority import Priority
 from proa.wire.refusal import ProtocolRefusal
 from proa.wire.request_head import RequestHead
+
+_MANAGEMENT = "this path manages an engine: it takes a key with admin = true, or the engine itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Doorkeeper:
             key = self._keys.find(fields)
             if key is None:
                 return self._unknown(self._keys, fields)
+            if not key.spec.admin and is_management(head.path):
+                return Verdict(403, _MANAGEMENT)
         if self._via in fields.get(b"via", b""):
             return Verdict(
                 508, "the request has already passed this gateway: an engine's url leads back to it"
