@@ -220,6 +220,7 @@ def test_address_and_key_from_file_and_environment(
     [
         (("--api-key-env", "UNSET_VARIABLE"), "holds a key"),
         (("--control", "http://"), "--control = 'http://': accepted is"),
+        (("--control", "foo"), "--control = 'foo': accepted is HOST:PORT, http://"),
         (("--config", "port0.toml"), "say with --control where it is"),
     ],
 )

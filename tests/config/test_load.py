@@ -171,6 +171,14 @@ def test_a_wrong_flag_is_told_as_the_flag(tmp_path: Path) -> None:
         load(written(tmp_path, MINIMAL), Flags(listen="8080"), {})
 
 
+@pytest.mark.parametrize("engine", ["bad=foo", "foo", "[::1]"])
+def test_a_bare_word_is_no_engine(engine: str) -> None:
+    word = engine.rpartition("=")[2]
+    with pytest.raises(ConfigError) as told:
+        load(None, Flags(engines=(engine,)), {})
+    assert str(told.value).startswith(f'command line: --engine = "{word}": accepted is HOST:PORT, ')
+
+
 def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
     text = """\
 [gateway]

@@ -30,6 +30,12 @@ async def test_json_and_toml_say_the_same(tmp_path: Path) -> None:
     assert await place(as_toml).look() == expected
 
 
+async def test_a_bare_word_is_left_for_the_check_to_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    path.write_text(json.dumps({"engines": [{"url": "bad"}, {"url": "http://h"}]}))
+    assert [engine.url for engine in await place(path).look()] == ["bad", "http://h"]
+
+
 async def test_the_form_of_prometheus(tmp_path: Path) -> None:
     path = tmp_path / "sd.json"
     labels = {"job": "x", "proa_models": "a, b", "proa_weight": "2", "proa_kind": "tgi"}

@@ -11,6 +11,7 @@ from proa.config.addresses import engine_url
 from proa.config.document import read_document
 from proa.config.environment import named_key
 from proa.control.settings import ControlSettings
+from proa.domain.address import with_scheme
 from proa.errors import InputError, OwnFault, UpstreamError
 
 _CONNECT_TIMEOUT_S = 5.0
@@ -91,11 +92,10 @@ def client_for(
     """
     key = "" if key_variable is None else named_key(key_variable, environ)
     if control is not None:
-        has_scheme = "://" in control or control.startswith("unix:")
         try:
-            url = engine_url(control if has_scheme else f"http://{control}")
+            url = engine_url(with_scheme(control))
         except ValueError as error:
-            raise InputError(f"--control = {control!r}: accepted is {error}") from None
+            raise InputError(f"--control = {control!r}: accepted is HOST:PORT, {error}") from None
         return AdminClient(url, key)
     return AdminClient(_url_in(file), key)
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from proa.cli.demo_texts import LANGUAGES, language_of
+from proa.domain.address import with_scheme
 
 Texts = dict[str, str]
 Answer = dict[str, Any]
@@ -80,10 +81,9 @@ def _path(args: argparse.Namespace) -> str:
 
 
 def _add(args: argparse.Namespace, ask: Callable[..., Answer]) -> Answer:
-    has_scheme = "://" in args.url or args.url.startswith("unix:")
     given = {
         "name": args.name,
-        "url": args.url if has_scheme else f"http://{args.url}",
+        "url": with_scheme(args.url),
         "kind": args.kind,
         "models": args.model,
         "server": args.server,

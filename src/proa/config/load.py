@@ -20,6 +20,7 @@ from proa.config.keys_file import read_keys
 from proa.config.tables import ProaTable
 from proa.config.validation import validate
 from proa.control.settings import ControlSettings
+from proa.domain.address import with_scheme
 from proa.domain.fleet import EngineSpec
 from proa.gateway.settings import GatewaySettings, KeySpec
 
@@ -29,8 +30,8 @@ COMMAND_LINE = "command line"
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line says in place of the file.
 
-    `engines` are `URL` or `NAME=URL`, and stand for a whole file; a URL without a
-    scheme is http. `insecure` allows public addresses without keys.
+    `engines` are `URL` or `NAME=URL`, and stand for a whole file; HOST:PORT without
+    a scheme is http. `insecure` allows public addresses without keys.
     """
 
     engines: tuple[str, ...] = ()
@@ -147,8 +148,7 @@ def _engine(number: int, text: str) -> dict[str, str]:
     name, equals, url = text.partition("=")
     if not equals or "/" in name or ":" in name:
         name, url = f"engine-{number}", text
-    has_scheme = "://" in url or url.startswith("unix:")
-    return {"name": name, "url": url if has_scheme else f"http://{url}"}
+    return {"name": name, "url": with_scheme(url)}
 
 
 _FLAG_NAMES = {
@@ -159,6 +159,9 @@ _FLAG_NAMES = {
 
 
 def _told_by_flag(fault: Fault, flags: Flags) -> Fault:
+    if flags.engines and fault.key.startswith("engines[") and fault.key.endswith(".url"):
+        accepted = fault.accepted.replace("accepted is ", "accepted is HOST:PORT, ", 1)
+        return msgspec.structs.replace(fault, file=COMMAND_LINE, key="--engine", accepted=accepted)
     name, field = _FLAG_NAMES.get(fault.key, ("", ""))
     if not field or getattr(flags, field) is None:
         return fault

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from proa.domain.address import with_scheme
 from proa.domain.discovery import DiscoverySpec, FoundEngine
 from proa.errors import UpstreamError
 
@@ -66,7 +67,7 @@ def _engine(entry: object, scheme: str) -> FoundEngine:
     name = options.pop("name", "")
     if not isinstance(name, str):
         raise ValueError(_FORMS)
-    return FoundEngine(url=_with_scheme(options.pop("url"), scheme), name=name, options=options)
+    return FoundEngine(url=with_scheme(options.pop("url"), scheme), name=name, options=options)
 
 
 def _targets(group: object, scheme: str) -> list[FoundEngine]:
@@ -86,9 +87,4 @@ def _targets(group: object, scheme: str) -> list[FoundEngine]:
         options["models"] = [name.strip() for name in labels["proa_models"].split(",")]
     if isinstance(labels.get("proa_weight"), str):
         options["weight"] = float(labels["proa_weight"])
-    return [FoundEngine(url=_with_scheme(t, scheme), options=options) for t in targets]
-
-
-def _with_scheme(address: str, scheme: str) -> str:
-    has_one = "://" in address or address.startswith("unix:")
-    return address if has_one else f"{scheme}://{address}"
+    return [FoundEngine(url=with_scheme(t, scheme), options=options) for t in targets]
