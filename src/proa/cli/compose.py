@@ -94,7 +94,7 @@ class Program:
         operations = engine_operations(desk, *engine_schemas())
         self._last_reload: ReloadView | None = None
         self._control = ControlServer(
-            control_app(self._view, lambda: self._config.control, operations)
+            control_app(self._view, lambda: self._config.control, operations), self._log
         )
         self._reloading = asyncio.Lock()
         self._wake = asyncio.Event()

@@ -1,6 +1,7 @@
 """The control plane's HTTP server: uvicorn on a socket of ours, without its signal handling."""
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -10,16 +11,21 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from proa.gateway.listeners import open_listener
+from proa.telemetry.logs import Log
 
 _GRACE_S = 2
 _POLL_S = 0.01
 
 
 class ControlServer:
-    """Serves one application; `move` takes it to another address without a gap."""
+    """Serves one application; `move` takes it to another address without a gap.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Failures of its pages go to `log`.
+    """
+
+    def __init__(self, app: ASGIApp, log: Log) -> None:
         self._app = app
+        self._told = _LogLines(log)
         self._listen = ""
         self._listener: socket.socket | None = None
         self._server: _Server | None = None
@@ -43,6 +49,7 @@ class ControlServer:
             return
         listener = open_listener(listen, key="control.listen")
         await self.stop()
+        self._told.take_over()
         config = uvicorn.Config(
             self._app,
             lifespan="off",
@@ -76,3 +83,21 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals are the program's own."""
         yield
+
+
+class _LogLines(logging.Handler):
+    """Uvicorn's failures as events; its warnings are clients' mistakes, which it answers."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.ERROR)
+        self._log = log
+
+    def take_over(self) -> None:
+        """Have all that uvicorn says come here, and nowhere else."""
+        logger = logging.getLogger("uvicorn.error")
+        logger.handlers, logger.propagate = [self], False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        told = record.getMessage() if error is None else f"{type(error).__name__}: {error}"
+        self._log.event("error", "control plane failed", error=told)
