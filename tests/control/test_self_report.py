@@ -110,6 +110,23 @@ def test_g71_metrics_on_another_port_and_one_log_line_per_change() -> None:
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("metrics", "is_told"),
+    [(b"", True), (httpx.Response(404), True), (httpx.ReadTimeout("slow"), False)],
+)
+def test_how_load_is_switched_on_is_told_of_a_page_without_it_only(
+    metrics: bytes | httpx.Response | Exception, *, is_told: bool
+) -> None:
+    async def main() -> None:
+        fleet = Fleet({"a": vllm("m")})
+        fleet.engines["a"].answers["/metrics"] = metrics
+        assert (await polled(fleet, count=20)).load is None
+        (line,) = [line for line in fleet.sink.lines if b"load is not known" in line]
+        assert (b"leave out --disable-log-stats" in line) is is_told
+
+    run(main())
+
+
 def test_a_metrics_url_that_is_no_engine_leaves_the_engine_its_own_page() -> None:
     """A GPU exporter: none of the engine's names is there."""
 

@@ -43,6 +43,7 @@ class SelfReport:
     ) -> None:
         self.facts = EngineFacts()
         self.note = ""
+        self._has_answered = False
         self._probe = probe
         self._clock = clock
         self._metrics: EngineProbe | None = None
@@ -77,8 +78,8 @@ class SelfReport:
         load = merged_load([part for part in parts if part is not None])
         if load is not None:
             self.note = ""
-        elif adapter.load_hint and adapter.load_hint not in self.note:
-            self.note = f"{self.note}; {adapter.load_hint}" if self.note else adapter.load_hint
+        elif self._has_answered and adapter.load_hint and adapter.load_hint not in self.note:
+            self.note = f"{self.note}; {adapter.load_hint}"
         return self._completed(load)
 
     async def close(self) -> None:
@@ -113,6 +114,7 @@ class SelfReport:
         if self._is_absent(place):
             return None
         reply = await door.ask(probe)
+        self._has_answered = isinstance(reply, Reply)  # what is silent needs no other option
         if not isinstance(reply, Reply):
             self.note = f"{probe.path}: {reply.detail}"
             return None
