@@ -171,11 +171,17 @@ def test_json_is_the_answer_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_warnings_end_with_1(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = {"reloaded": True, "generation": 3, "warnings": ["worker 1 keeps"], "notes": ["n"]}
+    answer = {
+        "reloaded": True,
+        "file": "p.toml",
+        "generation": 3,
+        "warnings": ["worker 1 keeps"],
+        "notes": ["n"],
+    }
     assert run(Gateway(200, answer), "reload", "--lang", "en") == 1
     out, err = capsys.readouterr()
     assert (out, err) == (
-        "proa.toml was read again (generation 3)\nnote: n\n",
+        "p.toml was read again (generation 3)\nnote: n\n",
         "warning: worker 1 keeps\n",
     )
 

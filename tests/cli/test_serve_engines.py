@@ -315,3 +315,16 @@ async def test_the_verb_does_the_same(tmp_path: Path) -> None:
         ]
         assert await verb("remove", "e0") == (0, "e0 has finished and is gone\n")
         assert (await verb("drain", "e0"))[0] == 2
+
+
+async def test_without_a_file_nothing_is_kept_and_that_is_told() -> None:
+    async with ScriptedEngine() as one, ScriptedEngine() as two:
+        arguments = ("--engine", f"e0={one.url}", "--listen", "127.0.0.1:0")
+        async with Serving([*arguments, "--control-listen", "127.0.0.1:0"]) as serving:
+            api = Api(serving)
+            assert (await api.engines())["e0"]["source"] == "command line"
+            added = await api("POST", "/admin/engines", {"name": "e1", "url": two.url}, status=201)
+            forgets = "a restart will forget this: the gateway was started without a proa.toml"
+            assert added["warnings"] == [forgets]
+            told = await api("POST", "/admin/reload")
+            assert (told["file"], told["warnings"]) == (None, [])

@@ -55,8 +55,10 @@ class AdminDesk:
 
     async def reload(self) -> Json:
         warnings, notes = await self._reload()
+        file = self._live.config.file
         return {
             "reloaded": True,
+            "file": None if file is None else str(file),
             "generation": self._generation,
             "warnings": warnings,
             "notes": notes,

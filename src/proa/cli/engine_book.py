@@ -33,7 +33,12 @@ class EngineBook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sources(self) -> Sources:
-        return Sources(file=self.config.gateway.engines, added=self.added, found=self.found)
+        return Sources(
+            file=self.config.gateway.engines,
+            has_file=self.config.file is not None,
+            added=self.added,
+            found=self.found,
+        )
 
     def roster(self) -> Roster:
         """The engines that take part."""

@@ -118,7 +118,8 @@ def _line(args: argparse.Namespace, answer: Answer, texts: Texts) -> str:
             key = "removed" if answer["drained"] else "removed_early"
             return texts[key].format(**answer)
         case "reload":
-            return texts["reloaded"].format(**answer)
+            key = "reloaded" if answer["file"] else "nothing_to_read"
+            return texts[key].format(**answer)
         case _:
             keys = {"add": "added", "drain": "drained", "undrain": "undrained"}
             return texts[keys.get(args.action, "weighted")].format(**answer["engine"])

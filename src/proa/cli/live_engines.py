@@ -10,6 +10,7 @@ from proa.cli.engine_parting import Parting
 from proa.config.load import LoadedConfig
 from proa.config.runtime_engine import read_change, read_engine
 from proa.control.admin_errors import EngineConflict, UnknownEngine
+from proa.control.changes import Changes
 from proa.control.registry import Registry
 from proa.control.roster import Leaving, difference, discovered_by
 from proa.control.state_file import StateFile
@@ -221,10 +222,13 @@ class LiveEngines:
 
     def _keep(self, book: EngineBook) -> list[str]:
         """From now on this is the book; what a restart would forget is a warning."""
+        is_changed = book.changes not in (self.book.changes, Changes())
         self.book, self.config = book, book.settings()
         save(book, self.state)
         if self.state.problem:
             return [f"a restart will forget this: {self.state.problem}"]
+        if is_changed and book.config.file is None:
+            return ["a restart will forget this: the gateway was started without a proa.toml"]
         return []
 
     def _let_go(self, book: EngineBook, gone: list[Leaving]) -> list[str]:

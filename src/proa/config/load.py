@@ -47,8 +47,9 @@ NO_FLAGS = Flags()
 class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of settings, and the files that it was read from.
 
-    `variables` are those of the environment that the engines' keys come from.
-    `state_file` is where changes at runtime are kept, None for nowhere.
+    `file` is the proa.toml, None without one. `variables` are those of the environment
+    that the engines' keys come from. `state_file` is where changes at runtime are kept,
+    None for nowhere.
     """
 
     gateway: GatewaySettings
@@ -56,6 +57,7 @@ class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Path, ...]
     variables: frozenset[str] = frozenset()
     state_file: Path | None = None
+    file: Path | None = None
     rebuild: Callable[[tuple[EngineSpec, ...]], "LoadedConfig"]
 
     def with_engines(
@@ -114,6 +116,7 @@ def load(
             ),
             control=control,
             files=files,
+            file=path,
             variables=frozenset(engine_secrets),
             state_file=_state_file(path, control.state_file),
             rebuild=build,

@@ -12,7 +12,7 @@ class EngineDocument(BaseModel):
 
     name: str
     url: str
-    source: str = Field(description="file, admin, or `discovery NAME`")
+    source: str = Field(description="file, command line, admin, or `discovery NAME`")
     kind: str
     state: str
     detail: str | None
@@ -75,6 +75,7 @@ class ReloadDocument(BaseModel):
     """What reading proa.toml again has led to."""
 
     reloaded: Literal[True] = True
+    file: str | None = Field(description="the file; null when the command line names the engines")
     generation: int
     warnings: list[str]
     notes: list[str]

@@ -8,13 +8,18 @@ from proa.control.changes import Changes
 from proa.domain.fleet import EngineSpec
 
 FILE = "file"
+COMMAND_LINE = "command line"
 ADMIN = "admin"
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where engines come from, each kind by itself; `found` by the discovery's name."""
+    """Where engines come from, each kind by itself; `found` by the discovery's name.
+
+    Without a `has_file` the command line has given those of `file`.
+    """
 
     file: tuple[EngineSpec, ...]
+    has_file: bool = True
     added: Mapping[str, EngineSpec] = {}
     found: Mapping[str, tuple[EngineSpec, ...]] = {}
 
@@ -74,7 +79,7 @@ def roster(sources: Sources, changes: Changes, leaving: Mapping[str, Leaving]) -
 
 
 def _in_order(sources: Sources) -> Iterable[tuple[str, EngineSpec]]:
-    yield from ((FILE, spec) for spec in sources.file)
+    yield from ((FILE if sources.has_file else COMMAND_LINE, spec) for spec in sources.file)
     yield from ((ADMIN, spec) for spec in sources.added.values())
     for name, found in sources.found.items():
         yield from ((discovered_by(name), spec) for spec in found)
