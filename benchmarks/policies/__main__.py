@@ -1,8 +1,8 @@
 """`python -m benchmarks.policies`: how many users a pair of engines carries, gateway by gateway.
 
-Emulated engines (`proa emulate`), real gateways, real time; with --virtual the product's
-policies alone, in virtual time. It measures and prints, and writes only what --out names:
-a run that was interrupted goes on from there.
+Emulated engines (`proa emulate`), at last two real ones, real gateways, real time; with
+--virtual the product's policies alone, in virtual time. It measures and prints, and writes
+only what --out names: a run that was interrupted goes on from there.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from benchmarks.measure import machine
 from benchmarks.policies.book import Book
 from benchmarks.policies.gateways import Gateway, emulated, gateways, with_policy
 from benchmarks.policies.pairs import PAIRS, REFERENCE, PairSpec
+from benchmarks.policies.real_engines import two_real_engines
 from benchmarks.policies.runs import LevelStats, level, most_users, with_change
 from benchmarks.policies.tables import table
 from benchmarks.policies.virtual_runs import virtual_report
@@ -37,7 +38,7 @@ def main() -> int:
     parser.add_argument("--users", type=int, help="one level instead of a search")
     parser.add_argument("--seconds", type=float, default=15.0, help="counted time of a level")
     parser.add_argument("--tries", type=int, default=4, help="levels of a search at most")
-    parser.add_argument("--part", choices=("users", "pairs"), help="one part; else both")
+    parser.add_argument("--part", choices=("users", "pairs", "llamacpp"), help="one part; else all")
     parser.add_argument("--out", type=Path, help="file for the figures, and to go on from")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
@@ -69,9 +70,11 @@ async def real(arguments: argparse.Namespace, book: Book) -> None:
         told(f"left out: {what}")
     book.put("machine", machine())
     for gateway in found:
-        if arguments.part != "pairs" and arguments.only in gateway.name:
+        if arguments.part in (None, "users") and arguments.only in gateway.name:
             await book.once(f"users/{gateway.name}", partial(search, gateway, arguments))
-    if arguments.part == "users" or arguments.users:
+    if arguments.part in (None, "llamacpp") and not arguments.users:
+        await book.once("llamacpp", partial(two_real_engines, arguments.seconds))
+    if arguments.part in ("users", "llamacpp") or arguments.users:
         return
     for pair in PAIRS.values():
         await book.once(f"alone/{pair.name}", partial(alone, pair, arguments.seconds))

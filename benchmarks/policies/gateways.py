@@ -86,7 +86,8 @@ def _emulator(engine: VirtualEngineSpec) -> Iterator[int]:
 
 
 @contextmanager
-def _proa(directory: Path, ports: Ports, policy: str = "") -> Iterator[int]:
+def proa_before(directory: Path, ports: Ports, policy: str = "") -> Iterator[int]:
+    """proa, told nothing but two addresses; its port."""
     told = f'\n[policy]\nname = "{policy}"\n' if policy else ""
     file = directory / "proa.toml"
     main, aux = ports
@@ -138,7 +139,7 @@ def _router(directory: Path, ports: Ports, command: Sequence[str], policy: str) 
 
 def gateways(peers: Path | None) -> tuple[list[Gateway], list[str]]:
     """All that can be run, and what is missing; `peers` is an environment with routers in it."""
-    found = [Gateway("proa", _proa, 108)]
+    found = [Gateway("proa", proa_before, 108)]
     missing: list[str] = []
     if nginx_program() is None:
         missing.append("nginx (make setup-system)")
@@ -166,4 +167,4 @@ def _peer(program: str, command: Sequence[str], policy: str) -> Gateway:
 
 def with_policy(policy: str, likely: int) -> Gateway:
     """proa itself under another policy."""
-    return Gateway(f"proa {policy}", lambda d, p: _proa(d, p, policy), likely)
+    return Gateway(f"proa {policy}", lambda d, p: proa_before(d, p, policy), likely)

@@ -94,6 +94,7 @@ class User(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._answer: Answer | None = None
         self._tail = b""
+        self._is_reused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -128,6 +129,7 @@ class User(asyncio.Protocol):
         tail = self._tail = data[-64:] if len(data) >= 64 else (self._tail + data)[-64:]
         if tail.endswith(_END):
             answer.last_s = now
+            self._is_reused = True
             self._ask()
 
     def _fail(self) -> None:
@@ -141,6 +143,10 @@ class User(asyncio.Protocol):
         crowd = self._crowd
         crowd.users.discard(self)
         if crowd.is_over:
+            return
+        if self._is_reused and self._answer is not None and not self._tail:
+            crowd.answers.remove(self._answer)  # the server closed between two requests
+            self._loop.create_task(join(crowd))
             return
         self._fail()
         self._loop.call_later(_AGAIN_S, lambda: self._loop.create_task(join(crowd)))

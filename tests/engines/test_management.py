@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proa.engines.management import is_management
-from proa.wire.surface import surface_of
 
 MANAGED = (
     b"/v1/load_lora_adapter", b"/sleep", b"/wake_up", b"/flush_cache", b"/update_weights_from_disk",
@@ -30,7 +29,6 @@ def test_managing_is_known(path: bytes) -> None:
 @pytest.mark.parametrize("path", USED, ids=bytes.decode)
 def test_using_is_not_managing(path: bytes) -> None:
     assert not is_management(path)
-    assert surface_of(path)
 
 
 @given(path=st.sampled_from(MANAGED), data=st.data())
