@@ -52,6 +52,7 @@ def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFix
     told = json.loads(out)
     assert set(told) == {
         "ok", "file", "gateway", "control", "policy", "engines", "discovery", "models", "routes",
+        "warnings",
     }  # fmt: skip
     assert told["engines"][0]["api_key"] is True
     (route,) = told["routes"]
@@ -87,3 +88,21 @@ def test_places_where_engines_are_looked_for_are_shown(
     path.write_text('[[discovery]]\nname = "pool"\nkind = "dns"\naddress = "h.example:8000"\n')
     assert main(["check-config", str(path)]) == 0
     assert "pool       dns   h.example:8000" in capsys.readouterr().out
+
+
+def test_what_a_route_sets_and_what_it_can_never_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "proa.toml"
+    path.write_text(
+        '[[engines]]\nname = "a"\nurl = "http://h"\n'
+        '[[routes]]\nname = "all"\nmodel = "m"\nfallback_models = ["n", "o"]\n'
+        'priority = "bulk"\nmax_wait_s = 3\n[[routes]]\nname = "none"\n'
+    )
+    assert main(["check-config", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert "model=m fallback_models=n,o priority=bulk max_wait_s=3" in out
+    assert err.startswith(f"warning: {path}:10: routes[1] is never reached: ")
+    assert main(["check-config", str(path), "--format", "json"]) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "is never reached" in warning

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from proa.config import discovery
 from proa.config.faults import ConfigFaults
 from proa.config.load import LoadedConfig, load
 from proa.domain.discovery import DiscoveryKind, DiscoverySpec
 from proa.domain.fleet import EngineSpec
+from proa.errors import ConfigError
 
 DNS = '[[discovery]]\nname = "pool"\nkind = "dns"\naddress = "h.example:8000"\n'
 
@@ -107,3 +109,10 @@ def test_a_route_may_name_a_place_and_means_its_engines(tmp_path: Path) -> None:
         config.gateway.engines, groups={"pool": ()}
     ).gateway.routing.routes
     assert empty.prefer == ("pool",)
+
+
+def test_srv_records_need_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "find_spec", lambda name: None)
+    text = '[[discovery]]\nname = "p"\nkind = "dns"\naddress = "_l._tcp.h"\nrecord = "srv"\n'
+    with pytest.raises(ConfigError, match='record = "srv": "a" without dnspython'):
+        loaded(tmp_path, text)

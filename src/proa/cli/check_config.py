@@ -2,16 +2,20 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from proa.config.document import read_document
 from proa.config.faults import ConfigFaults
 from proa.config.load import Flags, LoadedConfig, load
+from proa.config.remarks import remarks
 from proa.domain.discovery import DiscoverySpec
 from proa.domain.fleet import EngineSpec
 from proa.errors import InputError
+from proa.routing.admission.priority import Priority
 from proa.routing.spec import RouteSpec
 
 
@@ -33,10 +37,15 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"ok": False, "file": str(args.file), "faults": faults}))
         return InputError.exit_code
     summary = summarized(config)
+    key_names = [key.name for key in config.gateway.keys or ()]
+    warnings = [str(remark) for remark in remarks(read_document(args.file), key_names)]
     if args.format == "json":
-        print(json.dumps({"ok": True, "file": str(args.file), **summary}))
-    else:
-        _print_text(args.file, summary)
+        told = {"ok": True, "file": str(args.file), **summary, "warnings": warnings}
+        print(json.dumps(told))
+        return 0
+    _print_text(args.file, summary)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 
@@ -100,9 +109,9 @@ def _print_text(path: Path, summary: dict[str, Any]) -> None:
         [(d["name"], d["kind"], d["where"]) for d in summary["discovery"]],
     )
     _print_rows(
-        ("route", "match", "prefer", "overflow"),
+        ("route", "match", "prefer", "overflow", "and"),
         [
-            (r["name"], _conditions(r["match"]), _names(r["prefer"]), _overflow(r))
+            (r["name"], _conditions(r["match"]), _names(r["prefer"]), _overflow(r), _rest(r))
             for r in summary["routes"]
         ],
     )
@@ -111,6 +120,17 @@ def _print_text(path: Path, summary: dict[str, Any]) -> None:
 def _conditions(match: dict[str, Any]) -> str:
     plain = [f"{key}={value}" for key, value in match.items() if key != "headers"]
     return " ".join([*plain, *(f"header {name}" for name in match.get("headers", {}))]) or "all"
+
+
+def _rest(route: dict[str, Any]) -> str:
+    """What else the route says."""
+    given = {
+        "model": route["model"],
+        "fallback_models": ",".join(route["fallback_models"]),
+        "priority": None if route["priority"] == Priority.DEFAULT else route["priority"],
+        "max_wait_s": route["max_wait_s"],
+    }
+    return " ".join(f"{key}={value}" for key, value in given.items() if value not in (None, ""))
 
 
 _MEASURES = {"in_flight": "in flight", "waiting": "waiting", "predicted_wait_s": "s of waiting"}

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
+from proa.config.loops import loop_faults
 from proa.domain.dialect import CHAT_TEMPLATES
 from proa.gateway.settings import LimitsSettings
 from proa.routing.spec import BreakerSpec
@@ -199,6 +200,7 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     discovery_faults,
     _unique_names,
     _listen_twice,
+    loop_faults,
     _route_engines,
     _route_models,
     _qualities,

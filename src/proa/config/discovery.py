@@ -1,6 +1,7 @@
 """`[[discovery]]`: which keys belong to which kind, and the settings that follow."""
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ def _of_one(index: int, entry: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str
         if key in others:
             known = ", ".join(sorted(_OF_ALL | _OF_KIND[kind]))
             yield ("discovery", index, key), f'kind = "{kind}" has {known}'
+    if kind == "dns" and entry.get("record") == "srv" and find_spec("dns") is None:
+        told = '"a" without dnspython, which comes with proa\'s extra "dns"'
+        yield ("discovery", index, "record"), told
     address = entry.get("address")
     if kind == "dns" and isinstance(address, str):
         is_srv = entry.get("record", "a") == "srv"

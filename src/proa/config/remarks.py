@@ -1,0 +1,61 @@
+"""What a good proa.toml says and hardly means: told by `proa check-config`, never refused."""
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+
+from proa.catalog.gpus import GPUS
+from proa.config.checks import tables
+from proa.config.document import Document
+from proa.config.faults import Fault, shown_value
+
+
+def remarks(document: Document, key_names: Collection[str]) -> list[Fault]:
+    """The remarks on a document without faults, in the order of its lines.
+
+    `key_names` are those of the API keys. `accepted` of a remark is what follows from it.
+    """
+    found = [
+        *_never_reached(document),
+        *_same_url(document),
+        *_unknown_gpu(document),
+        *_unknown_tenant(document, key_names),
+    ]
+    return sorted(found, key=lambda remark: remark.line or 0)
+
+
+def _never_reached(document: Document) -> Iterator[Fault]:
+    all_taken: int | None = None
+    for index, route in tables(document.data, "routes"):
+        if all_taken is not None:
+            told = f"routes[{all_taken}] takes all requests"
+            yield document.fault(("routes", index), told, problem="is never reached")
+        elif not route.get("match"):
+            all_taken = index
+
+
+def _same_url(document: Document) -> Iterator[Fault]:
+    seen: dict[str, int] = {}
+    for index, engine in tables(document.data, "engines"):
+        url = engine["url"].rstrip("/")
+        if (first := seen.setdefault(url, index)) != index:
+            told = f"engines[{first}] has the same: it counts as two"
+            yield document.fault(("engines", index, "url"), told, shown=shown_value(url))
+
+
+def _unknown_gpu(document: Document) -> Iterator[Fault]:
+    for index, engine in tables(document.data, "engines"):
+        gpu = engine.get("gpu")
+        if gpu and gpu not in GPUS:
+            near = get_close_matches(gpu, GPUS) or sorted(GPUS)
+            told = f"no speed is known of it before it serves; known are {', '.join(near)}"
+            yield document.fault(("engines", index, "gpu"), told, shown=shown_value(gpu))
+
+
+def _unknown_tenant(document: Document, key_names: Collection[str]) -> Iterator[Fault]:
+    for index, route in tables(document.data, "routes"):
+        tenant = (route.get("match") or {}).get("tenant")
+        if tenant is not None and tenant not in key_names:
+            near = get_close_matches(tenant, key_names, n=1) or sorted(key_names)
+            known = f"known are {', '.join(near) or 'none'}"
+            path = ("routes", index, "match", "tenant")
+            yield document.fault(path, f"no API key has this name; {known}", shown=f'"{tenant}"')
