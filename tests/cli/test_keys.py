@@ -23,6 +23,23 @@ def test_the_key_alone_is_on_standard_output(file: str, capsys: pytest.CaptureFi
     assert out.strip() not in err
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ('[gateway]\napi_keys_file = "keys.toml"\n', False),
+        ('[gateway]\napi_keys_file = "others.toml"\n', True),
+        ("gateway = 3\n", True),
+        ("no toml", True),
+    ],
+)
+def test_what_proa_toml_has_already_it_does_not_need(
+    file: str, capsys: pytest.CaptureFixture[str], text: str, *, is_told: bool
+) -> None:
+    Path(file).with_name("proa.toml").write_text(text)
+    assert main(["keys", "add", "team", "--file", file]) == 0
+    assert ("proa.toml needs" in capsys.readouterr().err) is is_told
+
+
 def test_json_has_stable_keys(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     limit = ["--max-concurrent-requests", "3"]
     asked = [*limit, "--priority", "interactive"]

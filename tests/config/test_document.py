@@ -66,6 +66,7 @@ def test_a_syntax_error_has_its_line(text: str, line: int | None) -> None:
     assert refused.value.faults[0].line == line
     where = "p.toml" if line is None else f"p.toml:{line}"
     assert str(refused.value).startswith(f"{where}: is not TOML: ")
+    assert "line" not in str(refused.value).removeprefix(where)
 
 
 def test_faults_are_told_in_the_order_of_their_lines() -> None:

@@ -45,6 +45,10 @@ def test_a_name_exists_once(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(ConfigError, match='has a key "a": another name, or remove that key first'):
         add_key(path, "a")
+    with pytest.raises(ConfigError, match=r'^new key: name = "x y": accepted is 1 to 64'):
+        add_key(path, "x y")
+    with pytest.raises(ConfigError, match=r"^new key: max_concurrent_requests = -1: accepted"):
+        add_key(path, "b", max_concurrent_requests=-1)
     with pytest.raises(ConfigError, match="accepted is 1 to 64"):
         add_key(path, 'a"\nadmin = true')
     assert path.read_bytes() == before

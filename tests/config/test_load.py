@@ -179,6 +179,27 @@ def test_a_bare_word_is_no_engine(engine: str) -> None:
     assert str(told.value).startswith(f'command line: --engine = "{word}": accepted is HOST:PORT, ')
 
 
+@pytest.mark.parametrize(
+    ("route", "told"),
+    [
+        ('prefer = "main"\noverflow = ["main"]', 'routes[0].prefer = "main": accepted is a list'),
+        (
+            'prefer = ["main"]\noverflow = "main"\noverflow_when = { in_flight = 1 }',
+            'routes[0].overflow = "main": accepted is a list',
+        ),
+    ],
+)
+def test_a_wrong_form_is_told_once(tmp_path: Path, route: str, told: str) -> None:
+    assert told in only_fault(tmp_path, f'{MINIMAL}[[routes]]\nname = "r"\n{route}\n')
+
+
+def test_known_names_are_told_once(tmp_path: Path) -> None:
+    text = '[[engines]]\nname = "a"\nurl = "http://h"\n' * 2
+    path = written(tmp_path, f'{text}[[routes]]\nname = "r"\nprefer = ["zzz"]\n')
+    with pytest.raises(ConfigError, match=r"known are a$"):
+        load(path, environ={})
+
+
 def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
     text = """\
 [gateway]

@@ -8,7 +8,9 @@ import json
 import sys
 from pathlib import Path
 
+from proa.config.document import read_document
 from proa.config.keys_file import add_key, read_keys, remove_key
+from proa.errors import ConfigError
 from proa.routing.admission.priority import PRIORITIES, Priority
 
 
@@ -54,11 +56,19 @@ def _add(args: argparse.Namespace) -> None:
         print(json.dumps(told | {"admin": args.admin}))
         return
     print(key)
-    print(
-        f"{args.file} keeps its hash; it is not shown again. "
-        f'proa.toml needs: [gateway] api_keys_file = "{args.file}"',
-        file=sys.stderr,
-    )
+    words = f"{args.file} keeps its hash; it is not shown again."
+    if not _is_read_by(args.file.parent / "proa.toml", args.file):
+        words += f' proa.toml needs: [gateway] api_keys_file = "{args.file}"'
+    print(words, file=sys.stderr)
+
+
+def _is_read_by(config: Path, file: Path) -> bool:
+    """Whether the proa.toml beside the keys names them already."""
+    try:
+        name: str = read_document(config).data["gateway"]["api_keys_file"]
+        return (config.parent / name).resolve() == file.resolve()
+    except (ConfigError, KeyError, TypeError):
+        return False
 
 
 def _list(args: argparse.Namespace) -> None:

@@ -88,9 +88,9 @@ def _route_engines(data: dict[str, Any]) -> Found:
                     yield path, f"no engine has this name; {_known(name, names)}"
                 elif name in [n for p, n in earlier] or name in [n for p, n in listed if p < place]:
                     yield path, "each engine once in a route"
-        if overflow and not prefer:
+        if overflow and route.get("prefer", []) == []:
             yield ("routes", index, "prefer"), "overflow says who helps out, prefer whom"
-        if "overflow_when" in route and not overflow:
+        if "overflow_when" in route and route.get("overflow", []) == []:
             yield ("routes", index, "overflow"), "overflow_when needs engines to overflow to"
 
 
@@ -235,4 +235,5 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 def _known(name: str, names: list[str]) -> str:
     close = get_close_matches(name, names, n=1)
-    return f'did you mean "{close[0]}"?' if close else f"known are {', '.join(names) or 'none'}"
+    known = ", ".join(dict.fromkeys(names)) or "none"
+    return f'did you mean "{close[0]}"?' if close else f"known are {known}"

@@ -12,7 +12,7 @@ from proa.config.faults import Fault, one_fault
 
 KeyPath = tuple[str | int, ...]
 
-_AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]")
 _BARE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"\\]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
@@ -89,7 +89,8 @@ def parse_document(name: str, text: str) -> Document:
         at = _AT.search(str(error))
         line = None if at is None else int(at[1] or max(1, len(text.splitlines())))
         accepted = "a TOML file, see https://toml.io"
-        raise one_fault(name, f"is not TOML: {error}", accepted, line=line) from error
+        told = _AT.sub("", str(error)) + (f" (column {at[2]})" if at and at[2] else "")
+        raise one_fault(name, f"is not TOML: {told}", accepted, line=line) from error
     return Document(name, data, key_lines(text))
 
 

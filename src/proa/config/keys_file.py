@@ -8,9 +8,11 @@ import secrets
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from proa.config.checks import duplicate_names
 from proa.config.document import Document, parse_document, read_document, read_text
-from proa.config.faults import ConfigFaults, one_fault, shown_value
+from proa.config.faults import ConfigFaults, Fault, one_fault, shown_value
 from proa.config.tables import KeysTable
 from proa.config.validation import validate
 from proa.gateway.settings import KeySpec
@@ -60,7 +62,10 @@ def add_key(
     ]
     gap = "\n" if text.endswith("\n") else "\n\n" if text else ""
     changed = text + gap + "\n".join(lines) + "\n"
-    _keys(parse_document(str(path), changed))
+    try:
+        _keys(parse_document(str(path), changed))
+    except ConfigFaults as error:  # what was there before is good: it is the new entry
+        raise ConfigFaults([_of_the_call(fault) for fault in error.faults]) from None
     _replace(path, changed)
     return key
 
@@ -79,6 +84,14 @@ def remove_key(path: Path, name: str) -> None:
     if _names(parse_document(str(path), changed)) != [kept for kept in names if kept != name]:
         raise one_fault(str(path), "is not written as [[keys]] tables", "remove it with an editor")
     _replace(path, changed)
+
+
+def _of_the_call(fault: Fault) -> Fault:
+    """A fault of an entry that is in no file yet; of the whole list, as it is."""
+    entry, dot, key = fault.key.rpartition(".")
+    if not dot or not entry.startswith("keys["):
+        return fault
+    return msgspec.structs.replace(fault, file="new key", key=key, line=None)
 
 
 def _names(document: Document) -> list[str]:

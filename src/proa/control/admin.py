@@ -97,7 +97,7 @@ def engine_operations(
             body=engine,
             answer=documents.ChangeDocument,
             status=201,
-            errors=(400, 409),
+            errors=(400, 409, 413),
         ),
         Operation(
             path="/admin/engines/{name}",
@@ -106,7 +106,7 @@ def engine_operations(
             page=changed,
             body=change,
             answer=documents.ChangeDocument,
-            errors=(400, 404, 409),
+            errors=(400, 404, 409, 413),
         ),
         Operation(
             path="/admin/engines/{name}",

@@ -19,6 +19,10 @@ class EngineConflict(InputError):
     """The engine is not in a state in which this can be done."""
 
 
+class BodyTooLarge(InputError):
+    """More bytes than the API takes."""
+
+
 def error_answer(
     status: int, message: str, *, code: str | None = None, param: str | None = None
 ) -> JSONResponse:
@@ -36,6 +40,8 @@ def answer_to(error: ProaError) -> JSONResponse:
             return error_answer(404, str(error), code="engine_not_found", param="name")
         case EngineConflict():
             return error_answer(409, str(error), code="engine_conflict", param="name")
+        case BodyTooLarge():
+            return error_answer(413, str(error))
         case ConfigError():
             return error_answer(400, str(error), param=error.key or None)
         case InputError():

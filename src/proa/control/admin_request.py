@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proa.control.admin_errors import error_answer
+from proa.control.admin_errors import BodyTooLarge, error_answer
 from proa.errors import InputError
 
 MAX_BODY_BYTES = 65_536
@@ -31,13 +31,14 @@ async def json_object(request: Request) -> dict[str, Any]:
     """The body as a JSON object, an empty one for no body.
 
     Raises:
-        InputError: it is too large or something else.
+        BodyTooLarge: it is longer than `MAX_BODY_BYTES`.
+        InputError: it is something else.
     """
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > MAX_BODY_BYTES:
-            raise InputError(f"the body has more than {MAX_BODY_BYTES} bytes")
+            raise BodyTooLarge(f"the body has more than {MAX_BODY_BYTES} bytes")
     if not body.strip():
         return {}
     try:

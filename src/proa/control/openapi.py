@@ -15,9 +15,10 @@ _OF_CHANGES = (415, 500)
 _TOLD = {
     400: "A value that is not accepted, or a file that cannot be used",
     401: "An admin key is needed",
-    403: "Not from here",
+    403: "The key is no admin key, or the call is not from here",
     404: "There is no such engine",
     409: "The engine is there already, or is leaving",
+    413: "The body is too long",
     415: "Changes need content-type: application/json",
     500: "proa itself failed",
 }
