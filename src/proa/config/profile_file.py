@@ -8,12 +8,26 @@ from pathlib import Path
 
 import msgspec
 
-from proa.emulator.profile import EngineProfile, misfit
+from proa.emulator.profile import EMULATED_KINDS, Batching, EngineProfile, KvLayout, misfit
 from proa.errors import ConfigError, InputError
 
 _KEY = re.compile(r" - at `\$\.?([^`]*)`$")
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _MISSING = re.compile(r"missing required field `([^`]*)`")
+_EXPECTED = re.compile(r"Expected `([^`]+)`(?: (>=|>) ([0-9.]+))?")
+_FORMS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "null": "nothing",
+}
+_CHOICES: dict[str, list[str]] = {
+    "kind": [kind.value for kind in EMULATED_KINDS],
+    "batching": list(Batching),
+    "kv": list(KvLayout),
+}
 
 
 def shipped_profiles() -> dict[str, EngineProfile]:
@@ -72,4 +86,18 @@ def _fault(file: str, table: Mapping[str, object], text: str) -> InputError:
         return InputError(f"{file}: {missing[1]} is missing")
     place = _KEY.search(text)
     key = place[1] if place else ""
-    return ConfigError(file, key, table.get(key.partition("[")[0]), _KEY.sub("", text))
+    name = key.partition("[")[0]
+    return ConfigError(file, key, table.get(name), _accepted(name, _KEY.sub("", text)))
+
+
+def _accepted(key: str, text: str) -> str:
+    """What msgspec would accept, in the words of the other messages."""
+    if text.startswith("Invalid enum value"):
+        return f"one of {', '.join(_CHOICES[key])}"
+    if "matching regex" in text:
+        return "1 to 128 of A-Z a-z 0-9 . _ / : -, the first a letter or digit"
+    if not (expected := _EXPECTED.match(text)):
+        return text
+    form = " or ".join(_FORMS.get(part, part) for part in expected[1].split(" | "))
+    bound = {">=": " from ", ">": " greater than ", None: ""}[expected[2]]
+    return f"{form}{bound}{expected[3] or ''}".removesuffix(".0")
