@@ -211,6 +211,8 @@ def test_facts() -> None:
     assert lora.adapters is not None
     assert [adapter.name for adapter in lora.adapters] == ["0"]
     tgi = facts(EngineKind.TGI, "/info", doubles.TGI_INFO)
+    no_limit = Reply(200, doubles.TGI_INFO.body.replace(b":128,", b":2147483647,"))
+    assert facts(EngineKind.TGI, "/info", no_limit).max_running is None
     assert (tgi.version, tgi.max_running, tgi.context_tokens) == ("3.3.6-dev0", 128, 4096)
     ollama = facts(EngineKind.OLLAMA, "/api/ps", doubles.OLLAMA_PS)
     assert ollama.contexts == {"qwen3:8b": 4096, "smol:latest": 2048, "smol": 2048}

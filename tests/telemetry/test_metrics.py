@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -28,6 +29,11 @@ def rows() -> SharedRows:
     shared = SharedRows.create(9)
     shared.use(2)
     return shared
+
+
+def with_one_gone(rows: SharedRows) -> GatewayView:
+    before = view(rows)
+    return msgspec.structs.replace(before, engine_slots={**before.engine_slots, "gone": 6})
 
 
 def view(rows: SharedRows, **process: object) -> GatewayView:
@@ -132,3 +138,14 @@ def test_names_keep_prometheus_rules(rows: SharedRows) -> None:
     assert all(name.endswith("_total") for name, kind in types.items() if kind == "counter")
     assert "_created" not in text
     assert len(re.findall(r"^# HELP proa_\S+ .+\.$", text, re.MULTILINE)) == len(types)
+
+
+def test_a_removed_engine_keeps_its_counters_and_no_state(rows: SharedRows) -> None:
+    rows.rows[1][engine_base(6) + Engine.OUTCOME + Outcome.OK] = 4
+    page = samples(with_one_gone(rows))
+    assert value(page, "proa_requests_total", engine="gone", outcome="ok") == 4
+    told = {name for name, labels in page if ("engine", "gone") in labels}
+    assert not told & {"proa_requests_in_flight", "proa_breaker_state", "proa_engine_up"}
+    rows.rows[1][engine_base(6) + Engine.IN_FLIGHT] = 2  # removed before it had finished
+    page = samples(with_one_gone(rows))
+    assert value(page, "proa_requests_in_flight", engine="gone") == 2

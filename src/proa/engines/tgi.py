@@ -15,6 +15,8 @@ _RUNNING = "tgi_batch_current_size"
 _WAITING = "tgi_queue_size"
 _PROMPT_TOKENS = "tgi_request_input_length_sum"
 _GENERATION_TOKENS = "tgi_request_generated_tokens_sum"
+_NO_LIMIT = 2**31 - 1
+"""What `max_concurrent_requests` is set to by those who want none."""
 _FLAGS = ("max_input_tokens", "max_client_batch_size", "validation_workers", "model_sha")
 
 
@@ -37,10 +39,11 @@ def read_info(body: bytes) -> EngineFacts | None:
     fields = object_at(body)
     if not fields:
         return None
+    most = positive_count(fields.get("max_concurrent_requests"))
     return EngineFacts(
         version=plain_text(fields.get("version")) or "",
         context_tokens=positive_count(fields.get("max_total_tokens")),
-        max_running=positive_count(fields.get("max_concurrent_requests")),
+        max_running=None if most is None or most >= _NO_LIMIT else most,
         flags=plain_values(fields, *_FLAGS),
     )
 

@@ -104,7 +104,9 @@ def _request_metrics(view: GatewayView) -> Iterator[Metric]:
         at = engine_base(slot) + Engine.OUTCOME
         for outcome in Outcome:
             requests.add_metric([name, outcome.label], view.rows.total(at + outcome))
-        in_flight.add_metric([name], view.rows.engine_in_flight(slot))
+        running = view.rows.engine_in_flight(slot)
+        if running or view.fleet.engine(name) is not None:  # one that was removed has its end
+            in_flight.add_metric([name], running)
     yield requests
     yield in_flight
 
@@ -162,6 +164,8 @@ def _fleet_metrics(view: GatewayView) -> Iterator[Metric]:
         labels=["engine", "worker"],
     )  # fmt: skip
     for name, slot in view.engine_slots.items():
+        if view.fleet.engine(name) is None:
+            continue
         cell = engine_base(slot) + Engine.BREAKER
         for worker in view.process.workers:
             breaker.add_metric([name, str(worker.index)], view.rows.rows[worker.index][cell])
