@@ -42,6 +42,7 @@ def test_a_good_file_is_shown_as_understood(good: str, capsys: pytest.CaptureFix
     assert "gateway  127.0.0.1:8080 (http, open to all, workers: 1)" in out
     assert "main    http://10.0.0.10:30000  auto  discovered" in out
     assert "short  max_input_tokens=50 header x-team  aux     main from 4 in flight or 2.5 s" in out
+    assert "further" not in out
     assert "secret" not in out
 
 

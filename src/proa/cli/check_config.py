@@ -109,7 +109,7 @@ def _print_text(path: Path, summary: dict[str, Any]) -> None:
         [(d["name"], d["kind"], d["where"]) for d in summary["discovery"]],
     )
     _print_rows(
-        ("route", "match", "prefer", "overflow", "and"),
+        ("route", "match", "prefer", "overflow", "further"),
         [
             (r["name"], _conditions(r["match"]), _names(r["prefer"]), _overflow(r), _rest(r))
             for r in summary["routes"]
@@ -150,6 +150,8 @@ def _names(names: list[str]) -> str:
 def _print_rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     if not rows:
         return
+    if not any(row[-1] for row in rows):  # a column that has nothing to say
+        head, rows = head[:-1], [row[:-1] for row in rows]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     print()
     for row in [head, *rows]:
