@@ -207,7 +207,8 @@ async def test_what_others_give_an_engine_is_seen(boat: Boat) -> None:
     assert aux["max_concurrent"] == SLOTS["aux"]
     wanted = {"running": 1, "waiting": 2}
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
-        body = {"model": "smol", "messages": MESSAGES, "max_tokens": 40, "ignore_eos": True}
+        body = {"model": "smol", "messages": MESSAGES, "max_tokens": 400, "ignore_eos": True}
+        body["stream"] = True  # so that the engine notices when they leave
         url = f"{boat.urls['aux']}/v1/chat/completions"
         others = [asyncio.create_task(client.post(url, json=body)) for _ in range(3)]
 
@@ -220,7 +221,9 @@ async def test_what_others_give_an_engine_is_seen(boat: Boat) -> None:
 
         await boat.serving.until(seen)
         assert await engine_of_one_request(boat) == "main"
-        await asyncio.gather(*others)
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 async def test_an_engine_killed_in_a_stream_ends_it_with_an_error_and_comes_back(

@@ -161,8 +161,9 @@ async def test_a_full_queue_sends_requests_to_the_other_server(pair: Pair) -> No
     answer = await pair.post(ECHO, {"text_input": "abc"})
     assert (answer.status_code, answer.json()["text_output"]) == (200, "cba")
     assert answer.headers["x-proa-engine"] == "second"
-    engine = await pair.engine("first")
-    assert engine["outcomes"]["busy"] >= 1
+    engine = await pair.engine("first")  # asked in vain, or known to have others' requests
+    assert engine["outcomes"]["busy"] or engine["foreign"] or engine["load"]["waiting"]
+    assert engine["outcomes"]["broken"] == 0
     assert set(engine["breaker"].values()) == {"closed"}
     await asyncio.gather(*direct)
 
