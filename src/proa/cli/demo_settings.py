@@ -19,11 +19,11 @@ class DemoSettings(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
     listen: str
     users: int = 8
-    least_tokens: int = 40
+    least_tokens: int = 24
     warm_up_s: float = 0.3
-    alone_s: float = 1.3
-    together_s: float = 2.5
-    drain_s: float = 2.0
+    alone_s: float = 1.2
+    together_s: float = 2.2
+    drain_s: float = 1.2
     latency_s: float = 3.0
     least_pairs: int = 1
     most_pairs: int = 9
