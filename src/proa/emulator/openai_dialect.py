@@ -3,6 +3,7 @@
 A protocol gives the forms of answers and errors; sizes and scheduling are here.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from proa.emulator.dialect import Dialect
@@ -26,7 +27,7 @@ from proa.emulator.sequence import SequenceSpec
 from proa.emulator.words import Words
 
 
-class OpenAiDialect(Dialect):
+class OpenAiDialect(Dialect, ABC):
     """An engine that speaks the OpenAI API; the base of all four protocols."""
 
     head_waits = False
@@ -41,32 +42,37 @@ class OpenAiDialect(Dialect):
 
     # What a protocol decides.
 
+    @abstractmethod
     def models(self, request: Request) -> Reply:
-        raise NotImplementedError
+        """The list of models."""
 
+    @abstractmethod
     def metrics(self, request: Request) -> Reply:
-        raise NotImplementedError
+        """The metrics page."""
 
+    @abstractmethod
     def served(self, model: str | None) -> tuple[str, str]:
         """The model's name in the answer, and the LoRA adapter that it means or "".
 
         Raises:
             Refused: an engine of this kind does not answer for an unknown model.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def invalid(self, fault: Invalid) -> Reply:
-        raise NotImplementedError
+        """The error for a request that makes no sense."""
 
+    @abstractmethod
     def too_long(self, prompt_tokens: int) -> Reply:
-        raise NotImplementedError
+        """The error for a prompt above the context."""
 
+    @abstractmethod
     def output_too_long(self, prompt_tokens: int, limit: int) -> Reply | None:
         """The error for an asked output that does not fit; None cuts the output instead."""
-        raise NotImplementedError
 
+    @abstractmethod
     def busy(self, *, is_stream: bool) -> Reply:
-        raise NotImplementedError
+        """The error for a full queue."""
 
     def answer_id(self, *, is_chat: bool) -> str:
         return f"{'chatcmpl' if is_chat else 'cmpl'}-{self.next_id()}"
