@@ -3,7 +3,7 @@
 from math import inf, sqrt
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proa.domain.load import EngineLoadView
@@ -102,6 +102,9 @@ timings = st.builds(
 
 
 @given(st.lists(st.none() | timings, min_size=1, max_size=6))
+@example(
+    [None, EngineTiming(step=StepTime(base_s=2e-313, per_sequence_s=0), prefill_tokens_per_s=1)]
+)
 def test_numbers_stay_numbers(known: list[EngineTiming | None]) -> None:
     for speed in speeds_of([view(timing) for timing in known]):
         assert 0.0 <= speed.base_s < inf

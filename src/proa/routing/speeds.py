@@ -15,6 +15,8 @@ HALF_LIFE_S = 60.0
 UNSEEN_S = 30.0
 PROMPT_WEIGHT = 8.0
 """Time before the first token stands for the streams and prompts that wait meanwhile, too."""
+_LEAST_BASE_S = 1e-6
+"""No engine makes a step in less; a ratio to less says nothing."""
 _HARDLY_AGED = 0.98
 _LEAST_SLOPE = 0.002  # of the base: more requests are never for nothing, and ties are broken
 
@@ -74,7 +76,7 @@ def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
         ),
     )
     prompts = [(_prompt_s_per_byte(timing) or 0.0) / timing.step.base_s
-               for timing in known if timing.step.base_s]  # fmt: skip
+               for timing in known if timing.step.base_s >= _LEAST_BASE_S]  # fmt: skip
     typical_prompt = _typical(prompts, 0.0)
     return [_speed(view, typical, typical_prompt) for view in views]
 
