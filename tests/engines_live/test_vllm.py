@@ -143,8 +143,8 @@ async def test_load_as_proa_sees_it(engine: Behind) -> None:
     await engine.is_idle()
     before = await engine.load()
     async with engine.filled(QUEUED):
-        at = await engine.until_counts(running=RUNNING, waiting=QUEUED - RUNNING)
-        assert at["foreign"] == QUEUED
+        await engine.until_counts(running=RUNNING, waiting=QUEUED - RUNNING)
+        at = await engine.until(lambda at: at["foreign"] == QUEUED)
         assert 0 < at["load"]["kv_use"] < 0.1
         assert at["load"]["kv_tokens"] == 2**30 // 1024  # 1 GiB, 1,024 bytes per token
         assert await engine.metric("proa_engine_requests_running") == RUNNING
