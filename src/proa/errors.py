@@ -34,6 +34,16 @@ class ConfigError(InputError):
         self.accepted = accepted
 
 
+class FieldError(InputError):
+    """A number or a name of a plan that cannot be used; `field` as in a scenario file."""
+
+    def __init__(self, field: str, value: object, accepted: str) -> None:
+        super().__init__(f"{field} = {value!r}: accepted is {accepted}")
+        self.field = field
+        self.value = value
+        self.accepted = accepted
+
+
 class UpstreamError(ProaError):
     """An engine, or another program that proa talks to, failed."""
 
