@@ -1,12 +1,16 @@
-"""Bytes, token counts and durations: parse and format.
+"""Bytes, token counts, durations and money: parse and format.
 
-GB is 10^9 bytes, GiB is 2^30 bytes, and no text here lets one stand for the other.
+GB is 10^9 bytes, GiB is 2^30 bytes, and no text here lets one stand for the other; nor is an
+amount of one currency ever added to another's.
 Parsers raise ValueError with what would be accepted; whoever knows the file and the
 key (`config`, `cli`) turns that into an error of its own.
 """
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
+
+import msgspec
 
 _BYTES = {
     "": 1,
@@ -25,6 +29,48 @@ _QUANTITY = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) ?([A-Za-z]*)", re.ASCII
 _DECIMAL = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _SHORT = ((1, "s"), (1_000, "ms"), (1_000_000, "µs"))
+
+CURRENCIES = {
+    "KRW": ("₩", 0),
+    "USD": ("$", 2),
+    "EUR": ("€", 2),
+    "JPY": ("¥", 0),
+    "CNY": ("CN¥", 2),
+    "GBP": ("£", 2),
+    "TWD": ("NT$", 0),
+    "SGD": ("S$", 2),
+    "INR": ("₹", 2),
+}
+"""Symbol and usual decimal places by code (ISO 4217)."""
+_SYMBOLS = {symbol: code for code, (symbol, _) in CURRENCIES.items()} | {"원": "KRW"}
+_MARKS = "|".join(re.escape(mark) for mark in sorted([*_SYMBOLS, *CURRENCIES], key=len)[::-1])
+_MONEY = re.compile(
+    rf"(?P<before>{_MARKS})? ?(?P<amount>[0-9][0-9,]{{0,30}}(?:\.[0-9]{{1,12}})?)"
+    rf" ?(?P<scale>[만억])? ?(?P<after>{_MARKS})?",
+    re.IGNORECASE,
+)
+_SCALES = {None: 1, "만": 10**4, "억": 10**8}
+
+
+class Money(msgspec.Struct, frozen=True):
+    """An amount of one currency (its ISO 4217 code)."""
+
+    amount: float
+    currency: str
+
+    def converted(self, currency: str, rates: Mapping[str, float]) -> "Money":
+        """The same in another currency; `rates` say what one unit costs there ({"USD": 1350}).
+
+        Raises:
+            ValueError: there is no rate for this currency.
+        """
+        if currency == self.currency:
+            return self
+        if self.currency not in rates:
+            told = f"{format_money(self)} in {currency} needs the price of one {self.currency}"
+            raise ValueError(told)
+        amount = Fraction(repr(float(self.amount))) * Fraction(repr(float(rates[self.currency])))
+        return Money(float(amount), currency)
 
 
 def parse_bytes(text: str) -> int:
@@ -49,6 +95,36 @@ def parse_tokens(text: str) -> int:
     """
     accepted = "a whole number of tokens, as 8192, 8K (K is 1,024) or 1M (1,048,576)"
     return _parse(text, _TOKENS, accepted)
+
+
+def parse_money(text: str, currency: str = "") -> Money:
+    """Money in `"$5,000"`, `"450 USD"`, `"17,280원"`, `"700만원"`; a bare number is `currency`'s.
+
+    Raises:
+        ValueError: no amount, an unknown or missing currency, or two that differ.
+    """
+    match = _MONEY.fullmatch(text.strip())
+    marks = [match[name] for name in ("before", "after") if match[name]] if match else []
+    codes = {_SYMBOLS.get(mark, mark.upper()) for mark in marks} or {currency}
+    if match is None or len(codes) > 1 or not codes <= CURRENCIES.keys():
+        known = ", ".join(CURRENCIES)
+        accepted = f"an amount and a currency, as $5,000, 450 USD or 17,280원 ({known})"
+        raise ValueError(f"{text!r}: accepted is {accepted}")
+    amount = Fraction(match["amount"].replace(",", "")) * _SCALES[match["scale"]]
+    return Money(float(amount), codes.pop())
+
+
+def format_money(money: Money) -> str:
+    """`₩17,280`, `$3.16`; amounts below one unit get three digits (`$0.00213`)."""
+    symbol, places = CURRENCIES.get(money.currency, (f"{money.currency} ", 2))
+    size = abs(money.amount)
+    if size and size < 1:
+        digits = f"{size:.3g}" if size >= 1e-4 else f"{size:.8f}"
+    else:
+        is_small = places == 0 and size < 100 and size != int(size)
+        digits = f"{size:,.{2 if is_small else places}f}"
+        digits = digits.removesuffix(".00")
+    return f"{'-' if money.amount < 0 else ''}{symbol}{digits}"
 
 
 def format_bytes_decimal(count: int) -> str:

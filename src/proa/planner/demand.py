@@ -9,8 +9,9 @@ from proa.errors import FieldError
 from proa.planner import bounds as b
 from proa.planner.assumptions import Answers, Assumption
 from proa.planner.demand_spec import TOKENS_PER_S, DemandAnswers, DemandSpec, demand_answers
-from proa.planner.demand_steps import DemandNumbers, Step, decode_step, demand_steps
+from proa.planner.demand_steps import DemandNumbers, decode_step, demand_steps
 from proa.planner.queueing import QueuePlan, QueueSpec, servers_for_wait
+from proa.planner.reckoning import Step
 from proa.planner.request_time import RequestTimeSpec, Speed, solve_request_time
 
 

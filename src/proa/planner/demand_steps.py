@@ -8,27 +8,8 @@ import msgspec
 from proa.planner import demand_texts as t
 from proa.planner.demand_spec import DemandAnswers
 from proa.planner.queueing import QueuePlan
-from proa.planner.text import Text, percent, written
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a reckoning: `formula` in words, `filled` with the numbers, and the result.
-
-    `key` is stable and names the field of the result where there is one.
-    """
-
-    key: str
-    name: Text
-    formula: Text
-    filled: str
-    result: float
-    unit: Text
-
-    def line(self, language: str) -> str:
-        """`mean sessions = requests per second × … = 0.4 × 20 = 8 sessions`."""
-        name, formula, unit = (text.say(language) for text in (self.name, self.formula, self.unit))
-        gap = "" if language == "ko" else " "
-        return f"{name} = {formula} = {self.filled} = {written(self.result)}{gap}{unit}"
+from proa.planner.reckoning import Step
+from proa.planner.text import percent, written
 
 
 class DemandNumbers(msgspec.Struct, frozen=True, kw_only=True):
