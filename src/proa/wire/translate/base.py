@@ -1,7 +1,8 @@
-"""What every translation can do: one object for one request and its answer."""
+"""What every translation can do, and the base of those that translate event by event."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -33,14 +34,39 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     triton: TritonFields = TritonFields()
 
 
-class Translation:
+class Translation(Protocol):
     """One request for an engine of another API, and its answer on the way back.
 
-    `target` and `body` go to the engine. `feed` takes what the engine streams, cut
-    anywhere, and returns what its client may read; `finish` is the end of an orderly
-    stream. An error event of the engine ends the translation: `failure` is its data, and
-    nothing more is returned. `usage` is what the engine counted.
+    `target` and `body` go to the engine, `name` says in the decision what was translated.
+    `usage` is what the engine counted. An error event of the engine ends the translation:
+    `failure` is its data, and nothing more is returned.
     """
+
+    name: str
+    target: bytes
+    body: bytes
+    usage: Usage
+    failure: bytes | None
+
+    def answer(self, body: bytes, lines: Sequence[bytes] = ()) -> bytes | None:
+        """A whole answer; None where it is an error, or none of this API.
+
+        `lines` are header lines of the engine's answer.
+        """
+
+    def feed(self, data: bytes) -> bytes:
+        """The client's events for what arrived, which may be cut anywhere."""
+
+    def finish(self) -> bytes:
+        """The client's events for what is left: the engine has ended its answer in order."""
+
+    @property
+    def held_bytes(self) -> int:
+        """The size of the event that has not ended yet."""
+
+
+class EventTranslation(ABC):
+    """A translation of one event at a time."""
 
     name = ""
 
@@ -51,23 +77,19 @@ class Translation:
         self.failure: bytes | None = None
         self._rest = b""
 
+    @abstractmethod
     def answer(self, body: bytes, lines: Sequence[bytes] = ()) -> bytes | None:
-        """A whole answer; None where it is an error, or none of this API.
+        """As in `Translation`."""
 
-        `lines` are header lines of the engine's answer.
-        """
-        raise NotImplementedError
-
+    @abstractmethod
     def event(self, data: bytes) -> bytes:
         """One event's data in the client's terms, b"" for nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> bytes:
         """What the client's API has at the end of a stream that came to its end."""
-        raise NotImplementedError
 
     def feed(self, data: bytes) -> bytes:
-        """The client's events for what arrived."""
         if self._rest:
             data = self._rest + data
         if data.endswith(b"\n\n"):
@@ -78,14 +100,12 @@ class Translation:
         return self._events(_events_data(data))
 
     def finish(self) -> bytes:
-        """The client's events for what is left: the engine has ended its answer."""
         last, self._rest = event_data(self._rest), b""
         out = self._events((last,))
         return out if self.failure is not None else out + self.end()
 
     @property
     def held_bytes(self) -> int:
-        """The size of the event that has not ended yet."""
         return len(self._rest)
 
     def _events(self, events: Iterable[bytes]) -> bytes:

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from proa.wire.translate.base import Translation
 
 
-class Chain(Translation):
+class Chain:
     """`outer` is the client's translation, `inner` that of the engine, made from its body."""
 
     def __init__(self, outer: Translation, inner: Translation) -> None:
-        super().__init__()
         self._outer = outer
         self._inner = inner
         self.name = inner.name
         self.target = inner.target
         self.body = inner.body
         self.usage = inner.usage
+        self.failure: bytes | None = None
 
     def answer(self, body: bytes, lines: Sequence[bytes] = ()) -> bytes | None:
         answer = self._inner.answer(body, lines)

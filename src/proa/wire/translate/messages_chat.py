@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from proa.wire.translate.base import UNREADABLE, Context, Translation, is_error, json
+from proa.wire.translate.base import UNREADABLE, Context, EventTranslation, is_error, json
 from proa.wire.translate.messages_request import chat_request, read_messages
 from proa.wire.translate.messages_stream import MessageEvents
 from proa.wire.usage import TokenCount, Usage
@@ -61,7 +61,7 @@ class _Answer(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Answer).decode
 
 
-class MessagesTranslation(Translation):
+class MessagesTranslation(EventTranslation):
     """One request of Anthropic's form for `/v1/chat/completions`.
 
     Raises:

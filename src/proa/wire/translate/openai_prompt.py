@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from proa.wire.translate.base import Context, Translation
+from proa.wire.translate.base import Context, EventTranslation
 from proa.wire.translate.openai_answer import OpenAiAnswer
 from proa.wire.translate.openai_request import (
     TextRequest,
@@ -13,7 +13,7 @@ from proa.wire.translate.openai_request import (
 )
 
 
-class PromptTranslation(Translation):
+class PromptTranslation(EventTranslation):
     """`/v1/chat/completions` or, without `chat`, `/v1/completions` for such an engine.
 
     Raises:
