@@ -1,0 +1,153 @@
+"""The arithmetic of an engine under load, on `step_formula`: floats and numpy arrays alike.
+
+Closed loop: users ask again as soon as they are answered, as a load generator does it.
+Open loop: requests come by themselves, at a rate. All counts are those of one data-parallel
+rank of one engine.
+"""
+
+from typing import NamedTuple
+
+from proa.planner.step_formula import (
+    Number,
+    Pace,
+    Work,
+    added_prompt_s,
+    decode_s,
+    larger,
+    prompt_s,
+    smaller,
+)
+
+_ROUNDS = 24
+_TAIL = 0.05
+
+
+class Serving(NamedTuple):
+    """How an engine treats requests.
+
+    `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling, first chunk
+    out). `burst` is the part of the other users' prompts that stands before one's own, `blocked`
+    the part of a prompt's time in which running streams wait. A prompt is cut in chunks of
+    `chunk_tokens`.
+    """
+
+    first_s: Number
+    burst: Number
+    blocked: Number
+    chunk_tokens: Number
+
+
+class Engine(NamedTuple):
+    """A model on a GPU in an engine: what the functions here want to know of it."""
+
+    work: Work
+    pace: Pace
+    serve: Serving
+
+
+class Load(NamedTuple):
+    """`demand` is users (closed loop) or requests/s (open loop), `places` sequences that fit.
+
+    `new_tokens_in` are those of the input that no prefix cache holds.
+    """
+
+    demand: Number
+    places: Number
+    tokens_in: Number
+    new_tokens_in: Number
+    tokens_out: Number
+
+
+class Served(NamedTuple):
+    """Times in seconds; `busy` is the part of the time that prompts take, over 1 is too much."""
+
+    ttft_s: Number
+    ttft_p95_s: Number
+    step_s: Number
+    tpot_s: Number
+    running: Number
+    busy: Number
+
+
+def prefill_s(engine: Engine, load: Load) -> Number:
+    """One prompt alone, cut in chunks: each chunk has the fixed part of a pass."""
+    work, pace, serve = engine
+    cuts = larger(load.new_tokens_in / serve.chunk_tokens, 1.0) - 1.0
+    fixed = work.kernels * pace.kernel_s + pace.step_s + work.hops * work.hop_s
+    cached = load.tokens_in - load.new_tokens_in
+    return prompt_s(work, pace, cached, load.new_tokens_in) + cuts * fixed
+
+
+def added_s(engine: Engine, load: Load, sequences: Number) -> Number:
+    """What one prompt adds to the passes in which `sequences` decode."""
+    cached = load.tokens_in - load.new_tokens_in
+    return added_prompt_s(engine.work, engine.pace, sequences, (cached, load.new_tokens_in))
+
+
+def step_of(engine: Engine, load: Load, sequences: Number) -> Number:
+    """A decode step in the middle of the answers: context is input + output / 2."""
+    return decode_s(engine.work, engine.pace, sequences, load.tokens_in + load.tokens_out / 2)
+
+
+def closed_loop(engine: Engine, load: Load) -> Served:
+    """Users who ask again at once.
+
+    n = min(users, places)
+    tpot = step(n) + blocked x (n - 1) / output x prompt's own time
+    ttft = handling + step in progress + prompt + burst x (n - 1) / 2 prompts + turn
+    turn = (users - n) / n x (ttft without it + output x tpot)
+
+    In the time of one answer each of the other n - 1 streams reads one prompt, in whose passes
+    this one waits. Answers of like length end together, so prompts come in bursts: `burst` is
+    the part of the others' prompts that stands before one; the last of 20 has almost twice
+    the mean wait. Users beyond the places wait for somebody's whole answer.
+    """
+    serve = engine.serve
+    count = smaller(load.demand, load.places)
+    others = larger(count - 1, 0.0)
+    step = step_of(engine, load, count)
+    added = added_s(engine, load, count)
+    tpot = step + serve.blocked * others / load.tokens_out * added
+    ahead = serve.burst * others / 2 * added
+    own = serve.first_s + step + prefill_s(engine, load)
+    turn = (load.demand - count) / count * (own + ahead + load.tokens_out * tpot)
+    late = 2 * (1 - _TAIL)
+    busy = others * added / (load.tokens_out * tpot)
+    return Served(own + ahead + turn, own + late * ahead + turn, step, tpot, count, busy)
+
+
+def open_loop(engine: Engine, load: Load) -> Served:
+    """Requests that come by themselves (Poisson), at `load.demand` per second.
+
+    busy = rate x prompt's own time
+    tpot = step(n) / (1 - blocked x busy)   n = rate x output x tpot (Little), solved together
+    wait = busy x prompt / (2 (1 - busy))   (M/D/1);  P(wait > t) = busy e^(-t busy / wait)
+
+    With `busy` of 1 or more, or n beyond the places, no steady state exists; times are then
+    those just below it.
+
+    Source:
+        Pollaczek-Khinchine with constant service; the tail is exponential with the same mean.
+    """
+    serve = engine.serve
+    count = load.demand * load.tokens_out * step_of(engine, load, 0.0 * load.demand + 1.0)
+    for _ in range(_ROUNDS):
+        count = smaller(count, load.places)
+        step = step_of(engine, load, count)
+        added = added_s(engine, load, count)
+        busy = load.demand * added
+        tpot = step / (1 - serve.blocked * smaller(busy, 0.95))
+        count = (count + load.demand * load.tokens_out * tpot) / 2
+    steady = smaller(busy, 0.95)
+    wait = steady * added / (2 * (1 - steady))
+    tail = larger(_log(larger(steady, _TAIL) / _TAIL), 0.0) * added / (2 * (1 - steady))
+    own = serve.first_s + step + prefill_s(engine, load)
+    late = larger(tail, wait)
+    return Served(own + wait, own + late, step, tpot, count, busy)
+
+
+def _log(value: Number) -> Number:
+    """The natural logarithm of 1 to 20, without numpy or math: atanh's series after a halving."""
+    root = value**0.125
+    part = (root - 1) / (root + 1)
+    return 16 * (part + part**3 / 3 + part**5 / 5)
