@@ -3,7 +3,7 @@
 import pytest
 from tests.emulator.profiles import asked
 
-from proa.catalog.gpus import GPUS
+from proa.catalog.gpus import find_gpu
 from proa.catalog.step_times import catalogue_timing
 from proa.config.profile_file import shipped_profiles
 from proa.emulator.virtual import replay
@@ -68,9 +68,9 @@ def test_shipped_profiles_and_the_catalogue_agree(name: str, gpu: str) -> None:
     timing = catalogue_timing(gpu, SHIPPED[name].model)
     assert timing is not None
     assert SHIPPED[name].step == timing.step
-    row = GPUS[gpu]
+    row = find_gpu(gpu)
     kv_bytes = SHIPPED[name].kv_tokens * KV_BYTES_PER_TOKEN[SHIPPED[name].model]
-    assert 0 < kv_bytes < row.memory_bytes
+    assert 0 < kv_bytes < row.usable_bytes
 
 
 @pytest.mark.parametrize("profile", SHIPPED.values(), ids=lambda profile: profile.name)

@@ -1,44 +1,98 @@
-"""Models by the names that the hub gives them."""
+"""Models by the names that the hub gives them: `find_model`."""
+
+import functools
+import pkgutil
 
 import msgspec
 
+from proa.catalog.hub_config import llm_from_config
+from proa.catalog.names import nearest, tail
+from proa.domain.llm import LlmSpec
+from proa.errors import InputError
 
-class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One model; `parameters` counts all of them, embeddings included."""
+
+class ModelRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of models.jsonl: what a public config.json says, under its own keys.
+
+    `parameters` is a published count of all numbers, embeddings included. A row with `like` has
+    the architecture of that other row; `quantization_config` replaces the one that it has.
+    """
 
     id: str
-    parameters: int
     source: str
+    parameters: int | None = None
+    config: msgspec.Raw = msgspec.Raw()
+    like: str | None = None
+    quantization_config: msgspec.Raw = msgspec.Raw()
+    aliases: tuple[str, ...] = ()
 
 
-MODELS = {
-    row.id: row
-    for row in (
-        ModelRow(
-            id="Qwen/Qwen3-8B",
-            parameters=8_190_735_360,
-            source="safetensors index of Qwen/Qwen3-8B",
-        ),
-        ModelRow(
-            id="Qwen/Qwen3-14B",
-            parameters=14_768_307_200,
-            source="safetensors index of Qwen/Qwen3-14B",
-        ),
-        ModelRow(
-            id="meta-llama/Llama-3.1-8B-Instruct",
-            parameters=8_030_261_248,
-            source="safetensors index of meta-llama/Llama-3.1-8B-Instruct",
-        ),
-    )
-}
-"""All models, by id."""
+def find_model(name: str) -> LlmSpec:
+    """The model with this id, whatever its case; the part before the slash may be left out.
+
+    Raises:
+        InputError: no row or several have that name; the message tells the nearest.
+    """
+    ids = _ids(name)
+    if not ids:
+        raise InputError(f"model {name!r} is not in the catalogue; nearest: {_nearest(name)}")
+    if len(ids) > 1:
+        raise InputError(f"model {name!r} may be any of {', '.join(ids)}: give the whole name")
+    return _model(ids[0])
 
 
-def find_model(name: str) -> ModelRow | None:
-    """The model with this id, whatever its case; the part before the slash may be left out."""
-    wanted = name.casefold()
-    for row in MODELS.values():
-        full = row.id.casefold()
-        if wanted in (full, full.rpartition("/")[2]):
-            return row
-    return None
+def known_model(name: str) -> LlmSpec | None:
+    """As `find_model`, with None for a name that no row has, or several."""
+    ids = _ids(name)
+    return _model(ids[0]) if len(ids) == 1 else None
+
+
+def model_ids() -> tuple[str, ...]:
+    """All ids, in the order of the file."""
+    return tuple(model_rows())
+
+
+@functools.cache
+def model_rows() -> dict[str, ModelRow]:
+    """All rows by id, with their configs not yet decoded."""
+    lines = (pkgutil.get_data(__package__, "models.jsonl") or b"").splitlines()
+    decoder = msgspec.json.Decoder(ModelRow)
+    return {row.id: row for row in map(decoder.decode, lines)}
+
+
+def _ids(name: str) -> tuple[str, ...]:
+    return _names().get(name.strip().casefold(), ())
+
+
+@functools.cache
+def _names() -> dict[str, tuple[str, ...]]:
+    """Every accepted name in lower case, to the ids that have it; whole ids go first."""
+    named: dict[str, tuple[str, ...]] = {}
+    for row in model_rows().values():
+        for name in {tail(row.id), *map(str.casefold, row.aliases)}:
+            named[name] = (*named.get(name, ()), row.id)
+    return named | {row.id.casefold(): (row.id,) for row in model_rows().values()}
+
+
+@functools.cache
+def _model(row_id: str) -> LlmSpec:
+    row = model_rows()[row_id]
+    config = row_config(row)
+    llm = llm_from_config(config, id=row.id, source=row.source)
+    parameters = row.parameters or (model_rows()[row.like].parameters if row.like else None)
+    return msgspec.structs.replace(llm, parameters=parameters)
+
+
+def row_config(row: ModelRow) -> dict[str, object]:
+    """The config.json of a row, that of the row which it is like included."""
+    if row.like is not None:
+        base = row_config(model_rows()[row.like])
+    else:
+        base = msgspec.json.decode(row.config)
+    if row.quantization_config:
+        base["quantization_config"] = msgspec.json.decode(row.quantization_config)
+    return base
+
+
+def _nearest(name: str) -> str:
+    return nearest(name, model_ids(), short=tail)

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from proa.catalog.models import find_model
+from proa.catalog.gpus import known_gpu
+from proa.catalog.models import known_model
 from proa.domain.timing import EngineTiming, StepTime, TimingSource
 
 LIKE_SIZE = 0.1
@@ -39,14 +40,14 @@ STEP_TIMES = (
 def catalogue_timing(gpu: str, model: str) -> EngineTiming | None:
     """A first guess of an engine's speed; None where nothing was measured.
 
-    `gpu` is an id of `GPUS`, `model` a name that `find_model` knows. The prefill speed
+    `gpu` and `model` are names that `find_gpu` and `find_model` know. The prefill speed
     stays open: no measurement tells it.
     """
-    row = find_model(model)
-    if row is None:
+    card, llm = known_gpu(gpu), known_model(model)
+    if card is None or llm is None or llm.parameters is None:
         return None
     for measured in STEP_TIMES:
-        alike = abs(row.parameters / measured.parameters - 1) < LIKE_SIZE
-        if alike and measured.gpu == gpu.casefold():
+        alike = abs(llm.parameters / measured.parameters - 1) < LIKE_SIZE
+        if alike and measured.gpu == card.id:
             return EngineTiming(step=measured.step, source=TimingSource.CATALOGUE)
     return None

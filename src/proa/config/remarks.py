@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 
-from proa.catalog.gpus import GPUS
+from proa.catalog.gpus import gpu_rows, known_gpu
 from proa.config.checks import tables
 from proa.config.document import Document
 from proa.config.faults import Fault, shown_value
@@ -45,8 +45,8 @@ def _same_url(document: Document) -> Iterator[Fault]:
 def _unknown_gpu(document: Document) -> Iterator[Fault]:
     for index, engine in tables(document.data, "engines"):
         gpu = engine.get("gpu")
-        if gpu and gpu not in GPUS:
-            near = get_close_matches(gpu, GPUS) or sorted(GPUS)
+        if gpu and known_gpu(gpu) is None:
+            near = get_close_matches(gpu, gpu_rows()) or sorted(gpu_rows())
             told = f"no speed is known of it before it serves; known are {', '.join(near)}"
             yield document.fault(("engines", index, "gpu"), told, shown=shown_value(gpu))
 

@@ -18,6 +18,7 @@ class GroupedAttention(
     `window`: tokens that a layer looks back, None for all of them. `value_dim` is the head
     dimension of V where it differs from `head_dim`. `shares_kv` layers read the cache of an
     earlier layer and hold none. `gated` attention has a second output of Q's size.
+    `value_is_key` layers have no V projection (their V is K's), and cache both all the same.
     """
 
     heads: int
@@ -29,6 +30,7 @@ class GroupedAttention(
     bias: bool = False
     qk_norm: bool = False
     gated: bool = False
+    value_is_key: bool = False
 
 
 class LatentAttention(
@@ -37,7 +39,10 @@ class LatentAttention(
     """Multi-head latent attention: one compressed row per token, shared by all heads.
 
     With `index_head_dim` > 0 it is sparse (DSA): an indexer picks `index_top_k` tokens, and
-    holds a key of that many bytes (fp8) and a scale of 4 per token.
+    holds a key of that many bytes (fp8) and a scale of 4 per token. `gated` has a second output
+    of the size of all heads' V. DeepSeek-V4 attends to the row itself (`direct`: no matrices up
+    from it, V is the row), keeps one row per `compress_ratio` tokens (0: none) beside the last
+    `window` tokens, and goes out through `output_groups` matrices of `output_lora_rank`.
     """
 
     heads: int
@@ -49,6 +54,12 @@ class LatentAttention(
     index_heads: int = 0
     index_head_dim: int = 0
     index_top_k: int = 0
+    gated: bool = False
+    direct: bool = False
+    compress_ratio: int = 1
+    window: int | None = None
+    output_groups: int = 0
+    output_lora_rank: int = 0
 
 
 class LinearAttention(
@@ -136,18 +147,24 @@ class Quantization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     `method` is the checkpoint's own word (fp8, awq, gptq, compressed-tensors, modelopt, mxfp4);
     `group_size` numbers share a scale, None where a whole tensor or channel does. What is left
-    in bf16 are embeddings, norms, routers and, unless `head`, the LM head; `attention` and
-    `shared_experts` say whether these are quantised too, `first_layers` are left whole.
+    in bf16 are embeddings, norms, routers and, unless `head`, the LM head; `attention`,
+    `linear_attention`, `shared_experts` and `dense_feed` say whether these are quantised too, in
+    the format `rest` where it is another than the routed experts'; `attention_output` says it of
+    attention's last matrix where it differs. `block` is the side of square
+    blocks with a scale each (`group_size` is its square then), which no split may cut.
     """
 
     method: str
     format: WeightFormat
     group_size: int | None = None
     attention: bool = True
+    attention_output: bool | None = None
     linear_attention: bool = True
     shared_experts: bool = True
     dense_feed: bool = True
     head: bool = False
+    block: int | None = None
+    rest: WeightFormat | None = None
 
 
 class LlmSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,7 +173,8 @@ class LlmSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `parameters` is the published count of all numbers where one is known (embeddings, vision
     tower and extra heads included), `extra_parameters` those outside the layers that an engine
     loads all the same (vision tower), `draft_layers` multi-token-prediction layers that are
-    loaded for speculation only. `max_context` in tokens.
+    loaded for speculation only. `max_context` in tokens. `notes` tell a person what was taken
+    for granted.
     """
 
     id: str
@@ -171,6 +189,7 @@ class LlmSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draft_layers: int = 0
     quantization: Quantization | None = None
     source: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def layer_count(self) -> int:
