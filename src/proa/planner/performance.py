@@ -24,7 +24,8 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     Either `users` who ask again as soon as they are answered, or `requests_per_s` that come by
     themselves. `places` is how many sequences fit the KV cache (`fit` tells), None for no limit.
     `cached_tokens` of an input are found in the prefix cache. `link` is between the GPUs of the
-    layout (`links.LINK_NAMES`), None for the fastest that the GPU has.
+    layout (`links.LINK_NAMES`), None for the fastest that the GPU has; `stage_link` between
+    pipeline stages that lie on several servers, None for the same link.
     """
 
     llm: LlmSpec
@@ -39,6 +40,7 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     cached_tokens: float = 0.0
     kv_dtype: KvDtype = KvDtype.AUTO
     link: str | None = None
+    stage_link: str | None = None
     chunk_tokens: int | None = None
 
 
@@ -90,7 +92,15 @@ def performance(spec: PerformanceSpec) -> PerformancePlan:
 def engine_of(spec: PerformanceSpec) -> Engine:
     """The numbers that the formulae want of the spec's model, GPU, layout and engine."""
     link = find_link(spec.link, spec.gpu)
-    work = work_of(spec.llm, spec.gpu, spec.layout, link=link, kv_dtype=spec.kv_dtype)
+    between = find_link(spec.stage_link, spec.gpu) if spec.stage_link else None
+    work = work_of(
+        spec.llm,
+        spec.gpu,
+        spec.layout,
+        link=link,
+        kv_dtype=spec.kv_dtype,
+        stage_link=between,
+    )
     pace = pace_of(spec.engine, spec.gpu)
     serve = serving_of(spec.engine)
     if spec.chunk_tokens:

@@ -1,6 +1,7 @@
 """What a pass through a model costs one GPU at the roof of its data sheet."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from proa.domain.gpu import GpuSpec
 from proa.domain.llm import (
@@ -27,6 +28,8 @@ from proa.planner.tensors import Role, Tensor, is_quantised, layer_tensors, oute
 from proa.planner.weights import bits_per_weight
 
 _ACTIVATION_BYTES = 2
+_REMEMBERED = 4096
+"""Models x layouts whose counts are kept: a search asks for each on many GPUs."""
 _FORMAT_FLOPS = {
     WeightFormat.FP8: ("fp8", "bf16"),
     WeightFormat.INT8: ("int8", "bf16"),
@@ -36,9 +39,17 @@ _FORMAT_FLOPS = {
 
 
 def work_of(
-    llm: LlmSpec, gpu: GpuSpec, layout: LayoutSpec, *, link: LinkSpec, kv_dtype: KvDtype
+    llm: LlmSpec,
+    gpu: GpuSpec,
+    layout: LayoutSpec,
+    *,
+    link: LinkSpec,
+    kv_dtype: KvDtype,
+    stage_link: LinkSpec | None = None,
 ) -> Work:
     """The work of one rank; pipeline stages are passed one after another, so all layers count.
+
+    `stage_link` is between pipeline stages where these lie on several servers.
 
     A token is one of the rank's own where attention is data parallel; `matrices_s` wants those
     of one rank, and experts then meet `data_parallel` times as many.
@@ -48,7 +59,7 @@ def work_of(
     full, window, window_tokens, state = _cache_bytes(llm, layout, kv_dtype)
     attention, windowed = _attention_flops(llm, layout)
     plain = peak_flops(gpu, WeightFormat.BF16)
-    hops, hop_s, token_link_s = _talk(llm, layout, link)
+    hops, hop_s, token_link_s = _talk(llm, layout, link, stage_link or link)
     return Work(
         dense_read_s=dense / rate,
         expert_read_s=expert / rate,
@@ -112,6 +123,7 @@ def _bits(llm: LlmSpec, tensor: Tensor) -> float:
     return 16.0
 
 
+@lru_cache(_REMEMBERED)
 def _weight_bytes(llm: LlmSpec, layout: LayoutSpec) -> tuple[float, float]:
     dense = expert = 0.0
     for tensor, count in _tensors(llm):
@@ -135,7 +147,12 @@ def _expert_share(llm: LlmSpec, layout: LayoutSpec) -> float:
 
 def _token_math_s(llm: LlmSpec, gpu: GpuSpec, layout: LayoutSpec) -> float:
     """2 FLOPs per number that a token meets, at the peak of the number's format."""
-    seconds = 0.0
+    return sum(flops / peak_flops(gpu, format_) for format_, flops in _token_flops(llm, layout))
+
+
+@lru_cache(_REMEMBERED)
+def _token_flops(llm: LlmSpec, layout: LayoutSpec) -> tuple[tuple[WeightFormat, float], ...]:
+    found: dict[WeightFormat, float] = {}
     per_token = {id(g.feed): g.feed for g in llm.layers}
     shares = [f for f in per_token.values() if isinstance(f, ExpertFeed)]
     share = shares[0].experts_per_token / shares[0].experts if shares else 0.0
@@ -145,10 +162,11 @@ def _token_math_s(llm: LlmSpec, gpu: GpuSpec, layout: LayoutSpec) -> float:
             numbers = tensor.parameters * count * share / layout.tensor_parallel
         quantised = llm.quantization is not None and is_quantised(tensor, llm.quantization)
         format_ = llm.quantization.format if quantised and llm.quantization else WeightFormat.BF16
-        seconds += 2 * numbers / peak_flops(gpu, format_)
-    return seconds
+        found[format_] = found.get(format_, 0.0) + 2 * numbers
+    return tuple(found.items())
 
 
+@lru_cache(_REMEMBERED)
 def _cache_bytes(
     llm: LlmSpec, layout: LayoutSpec, kv_dtype: KvDtype
 ) -> tuple[float, float, float, float]:
@@ -176,6 +194,7 @@ def _cache_bytes(
     return full, window, reach / window if window else 0.0, state
 
 
+@lru_cache(_REMEMBERED)
 def _attention_flops(llm: LlmSpec, layout: LayoutSpec) -> tuple[float, float]:
     """FLOPs of a prompt token per token that it sees: 2 heads x (K + V dimension)."""
     full = window = 0.0
@@ -199,8 +218,10 @@ def _attention_flops(llm: LlmSpec, layout: LayoutSpec) -> tuple[float, float]:
     return full, window
 
 
-def _talk(llm: LlmSpec, layout: LayoutSpec, link: LinkSpec) -> tuple[float, float, float]:
-    """(hops of a pass, latency of one, seconds per token): two all-reduces per layer under TP.
+def _talk(
+    llm: LlmSpec, layout: LayoutSpec, link: LinkSpec, stage_link: LinkSpec
+) -> tuple[float, float, float]:
+    """(hops of a pass, mean latency of one, seconds per token): two all-reduces per layer under TP.
 
     With data-parallel attention the experts' tokens go out and come back instead: k copies of
     a token's row each way, dispatched in 1 byte and combined in 2.
@@ -221,7 +242,8 @@ def _talk(llm: LlmSpec, layout: LayoutSpec, link: LinkSpec) -> tuple[float, floa
                 token_s += group.count * sent * all_to_all_s_per_byte(link, wide)
         hop_s = all_reduce_hop_s(link, wide)
     if layout.pipeline_parallel > 1:
-        hops += layout.pipeline_parallel
-        hop_s = hop_s or link.latency_s
-        token_s += (layout.pipeline_parallel - 1) * row / link.bytes_per_s
+        stages = float(layout.pipeline_parallel)
+        hop_s = (hops * hop_s + stages * stage_link.latency_s) / (hops + stages)
+        hops += stages
+        token_s += (stages - 1) * row / stage_link.bytes_per_s
     return hops, hop_s, token_s
