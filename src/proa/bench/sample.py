@@ -5,6 +5,7 @@ None, never 0. Definitions: docs/bench.md.
 """
 
 from enum import StrEnum
+from itertools import pairwise
 
 import msgspec
 
@@ -115,4 +116,4 @@ class RequestSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def gaps_s(self) -> tuple[float, ...]:
         """ITL: the gaps between content events."""
         times = [event.at_s for event in self.events]
-        return tuple(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+        return tuple(later - earlier for earlier, later in pairwise(times))
