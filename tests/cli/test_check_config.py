@@ -53,7 +53,7 @@ def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFix
     told = json.loads(out)
     assert set(told) == {
         "ok", "file", "gateway", "control", "policy", "engines", "discovery", "models", "routes",
-        "warnings",
+        "contract", "warnings",
     }  # fmt: skip
     assert told["engines"][0]["api_key"] is True
     (route,) = told["routes"]
@@ -107,3 +107,17 @@ def test_what_a_route_sets_and_what_it_can_never_do(
     assert main(["check-config", str(path), "--format", "json"]) == 0
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert "is never reached" in warning
+
+
+def test_the_promise_is_told(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path(good).read_text(encoding="utf-8")
+    promise = "sessions = 24\nmean_input_tokens = 8000\nuser_tokens_per_s = 30\nttft_p95_s = 2\n"
+    Path(good).write_text(f"{text}\n[contract]\n{promise}", encoding="utf-8")
+    assert main(["check-config", good]) == 0
+    line = (
+        "  contract 24 sessions, 8,000 tokens of input, 30 tokens/s for each user, TTFT P95 2 s\n"
+    )
+    assert line in capsys.readouterr().out
+    assert main(["check-config", good, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["contract"]
+    assert (told["sessions"], told["rule"], told["extend_above"]) == (24, "per_request", None)

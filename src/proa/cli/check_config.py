@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from proa.cli.texts import Texts, add_language, columns, language_asked, padded
 from proa.config.document import read_document
 from proa.config.faults import ConfigFaults
 from proa.config.load import Flags, LoadedConfig, load
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--insecure", action="store_true", help="allow public addresses without keys"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,9 +45,10 @@ def run(args: argparse.Namespace) -> int:
         told = {"ok": True, "file": str(args.file), **summary, "warnings": warnings}
         print(json.dumps(told))
         return 0
-    _print_text(args.file, summary)
+    texts = Texts("check_config", language_asked(args))
+    _print_text(args.file, summary, texts)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print(texts.say("warning", text=warning), file=sys.stderr)
     return 0
 
 
@@ -65,6 +68,7 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
         "discovery": [_source(source) for source in config.control.discovery],
         "models": [msgspec.to_builtins(model) for model in routing.models],
         "routes": [_route(route) for route in routing.routes],
+        "contract": msgspec.to_builtins(config.contract),
     }
 
 
@@ -89,37 +93,56 @@ def _route(route: RouteSpec) -> dict[str, Any]:
     return told
 
 
-def _print_text(path: Path, summary: dict[str, Any]) -> None:
-    gateway, control = summary["gateway"], summary["control"]
-    keys = "open to all" if gateway["keys"] is None else f"{gateway['keys']} keys"
-    scheme = "https" if gateway["tls"] else "http"
-    print(f"{path} can be used")
-    print(f"  gateway  {gateway['listen']} ({scheme}, {keys}, workers: {gateway['workers']})")
-    print(f"  control  {control['listen']} ({control['keys']} admin keys)")
-    print(f"  policy   {summary['policy']}")
+def _print_text(path: Path, summary: dict[str, Any], texts: Texts) -> None:
+    print(texts.say("usable", file=path))
+    _print_head(summary, texts)
+    say = texts.say
     _print_rows(
-        ("engine", "url", "kind", "models"),
+        tuple(say(key) for key in ("engine", "url", "kind", "models")),
         [
-            (e["name"], e["url"], e["kind"], ", ".join(e["models"]) or "discovered")
+            (e["name"], e["url"], e["kind"], ", ".join(e["models"]) or say("discovered"))
             for e in summary["engines"]
         ],
     )
     _print_rows(
-        ("discovery", "kind", "where"),
+        tuple(say(key) for key in ("discovery", "kind", "where")),
         [(d["name"], d["kind"], d["where"]) for d in summary["discovery"]],
     )
     _print_rows(
-        ("route", "match", "prefer", "overflow", "further"),
+        tuple(say(key) for key in ("route", "match", "prefer", "overflow", "further")),
         [
-            (r["name"], _conditions(r["match"]), _names(r["prefer"]), _overflow(r), _rest(r))
+            (
+                r["name"],
+                _conditions(r["match"], texts),
+                _names(r["prefer"]),
+                _overflow(r, texts),
+                _rest(r),
+            )
             for r in summary["routes"]
         ],
     )
 
 
-def _conditions(match: dict[str, Any]) -> str:
+def _print_head(summary: dict[str, Any], texts: Texts) -> None:
+    gateway, control, say = summary["gateway"], summary["control"], texts.say
+    keys = say("open") if gateway["keys"] is None else say("keys", count=gateway["keys"])
+    scheme = "https" if gateway["tls"] else "http"
+    about = f"{scheme}, {keys}, {say('workers', count=gateway['workers'])}"
+    admin_keys = say("admin_keys", count=control["keys"])
+    rows = {
+        "gateway": f"{gateway['listen']} ({about})",
+        "control": f"{control['listen']} ({admin_keys})",
+        "policy": summary["policy"],
+    }
+    width = max(columns(say(key)) for key in rows) + 2
+    for key, value in rows.items():
+        print(f"  {padded(say(key), width)}{value}")
+
+
+def _conditions(match: dict[str, Any], texts: Texts) -> str:
     plain = [f"{key}={value}" for key, value in match.items() if key != "headers"]
-    return " ".join([*plain, *(f"header {name}" for name in match.get("headers", {}))]) or "all"
+    headers = [texts.say("header", name=name) for name in match.get("headers", {})]
+    return " ".join([*plain, *headers]) or texts.say("all")
 
 
 def _rest(route: dict[str, Any]) -> str:
@@ -133,14 +156,16 @@ def _rest(route: dict[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in given.items() if value not in (None, ""))
 
 
-_MEASURES = {"in_flight": "in flight", "waiting": "waiting", "predicted_wait_s": "s of waiting"}
-
-
-def _overflow(route: dict[str, Any]) -> str:
-    limits = [(route["overflow_when"][key], what) for key, what in _MEASURES.items()]
-    told = " or ".join(f"{limit:g} {what}" for limit, what in limits if limit is not None)
-    when = f" from {told}" if told else " when none can be used"
-    return _names(route["overflow"]) + (when if route["overflow"] else "")
+def _overflow(route: dict[str, Any], texts: Texts) -> str:
+    names = _names(route["overflow"])
+    if not route["overflow"]:
+        return names
+    limits = route["overflow_when"]
+    asked = [key for key in ("in_flight", "waiting", "predicted_wait_s") if limits[key] is not None]
+    told = texts.say("or").join(texts.say(key, limit=limits[key]) for key in asked)
+    if not told:
+        return texts.say("when_none", names=names)
+    return texts.say("above", names=names, limits=told)
 
 
 def _names(names: list[str]) -> str:
@@ -152,8 +177,8 @@ def _print_rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         return
     if not any(row[-1] for row in rows):  # a column that has nothing to say
         head, rows = head[:-1], [row[:-1] for row in rows]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    widths = [max(columns(row[i]) for row in [head, *rows]) for i in range(len(head))]
     print()
     for row in [head, *rows]:
-        cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+        cells = [padded(cell, width) for cell, width in zip(row, widths, strict=True)]
         print(f"  {'  '.join(cells)}".rstrip())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeGuard
 
+from proa.config.contract import contract_faults
 from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
@@ -210,6 +211,7 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _headers_once,
     _number_pairs,
     _chat_templates,
+    contract_faults,
 )
 
 

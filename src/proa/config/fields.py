@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from proa.config import addresses
+from proa.domain.contract import ContractRule
 from proa.domain.discovery import DiscoveryKind
 from proa.domain.fleet import EngineKind
 from proa.routing.admission.priority import Priority
@@ -183,6 +184,7 @@ Kind = Annotated[EngineKind, Field(strict=False)]
 DiscoveryKindName = Annotated[DiscoveryKind, Field(strict=False)]
 Policy = Annotated[PolicyName, Field(strict=False)]
 PriorityClass = Annotated[Priority, Field(strict=False)]
+ContractRuleName = Annotated[ContractRule, Field(strict=False)]
 
 Seconds = Annotated[float, Field(gt=0, le=604_800)]
 SecondsOrOff = Annotated[float, Field(ge=0, le=604_800)]
@@ -194,7 +196,10 @@ PollSeconds = Annotated[float, Field(ge=0.05, le=3600)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 CountOrOff = Annotated[int, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=0, le=2**40)]
+TokenCount = Annotated[int, Field(ge=1, le=2**40)]
 Share = Annotated[float, Field(ge=0, le=1)]
+ShareAboveZero = Annotated[float, Field(gt=0, le=1)]
+Speed = Annotated[float, Field(gt=0, le=1_000_000)]
 LoadFactor = Annotated[float, Field(ge=1, le=100)]
 Weight = Annotated[float, Field(gt=0, le=1_000_000)]
 Quality = Annotated[float, Field(ge=-1e9, le=1e9)]

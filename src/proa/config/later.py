@@ -6,7 +6,6 @@ read and ignored would let pass what it is there to stop. Numbers in paths are l
 
 LATER_KEYS = frozenset(
     {
-        "contract",
         "guard",
         "scaling",
         "tenants",

@@ -12,6 +12,7 @@ from proa.config.build import control_settings, engine_specs, gateway_settings
 from proa.config.certificates import tls_faults
 from proa.config.checks import check_document
 from proa.config.classifier_files import read_classifier
+from proa.config.contract import contract_spec
 from proa.config.discovery import ungrouped
 from proa.config.document import Document, read_document
 from proa.config.environment import engine_keys
@@ -21,6 +22,7 @@ from proa.config.tables import ProaTable
 from proa.config.validation import validate
 from proa.control.settings import ControlSettings
 from proa.domain.address import with_scheme
+from proa.domain.contract import ContractSpec
 from proa.domain.fleet import EngineSpec
 from proa.gateway.settings import GatewaySettings, KeySpec
 
@@ -49,7 +51,7 @@ class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `file` is the proa.toml, None without one. `variables` are those of the environment
     that the engines' keys come from. `state_file` is where changes at runtime are kept,
-    None for nowhere.
+    None for nowhere. `contract` is what was promised, None where nothing was.
     """
 
     gateway: GatewaySettings
@@ -57,6 +59,7 @@ class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Path, ...]
     variables: frozenset[str] = frozenset()
     state_file: Path | None = None
+    contract: ContractSpec | None = None
     file: Path | None = None
     rebuild: Callable[[tuple[EngineSpec, ...]], "LoadedConfig"]
 
@@ -119,6 +122,7 @@ def load(
             file=path,
             variables=frozenset(engine_secrets),
             state_file=_state_file(path, control.state_file),
+            contract=None if read.contract is None else contract_spec(read.contract),
             rebuild=build,
         )
 

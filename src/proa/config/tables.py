@@ -190,6 +190,25 @@ class BreakerTable(Table):
     slow_start_s: f.SecondsOrOff | None = None
 
 
+class ContractLimitsTable(Table):
+    sessions: f.Count | None = None
+    mean_input_tokens: f.TokenCount | None = None
+
+
+class ContractTable(Table):
+    sessions: f.Count
+    mean_input_tokens: f.TokenCount
+    user_tokens_per_s: f.Speed
+    output_tokens: f.TokenCount | None = None
+    ttft_p95_s: f.Seconds | None = None
+    rule: f.ContractRuleName | None = None
+    attainment: f.ShareAboveZero | None = None
+    model: f.ModelName | None = None
+    weights: f.Name | None = None
+    kv_dtype: f.Name | None = None
+    extend_above: ContractLimitsTable | None = None
+
+
 class ProaTable(Table):
     """The whole of proa.toml."""
 
@@ -209,6 +228,7 @@ class ProaTable(Table):
     limits: LimitsTable = LimitsTable()
     admission: AdmissionTable = AdmissionTable()
     breaker: BreakerTable = BreakerTable()
+    contract: ContractTable | None = None
 
 
 class KeyTable(Table):
