@@ -7,7 +7,7 @@ import msgspec
 from proa.errors import FieldError
 from proa.planner import bounds as b
 
-_MOST_SERVERS = 10_000_000
+_MOST_SESSIONS = 10**7
 
 
 class QueueSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,15 +49,18 @@ def servers_for_wait(spec: QueueSpec) -> QueuePlan:
         smaller), speed that falls as places fill (see `request_time`), clients that give up.
 
     Raises:
-        FieldError: a number is outside its range, or the load is beyond 10 million places.
+        FieldError: a number is outside its range, or the load is more than 10^7 sessions.
     """
     rate = float(b.checked("requests_per_s", spec.requests_per_s, b.POSITIVE))
     time_s = float(b.checked("seconds_per_request", spec.seconds_per_request, b.POSITIVE))
     share = float(b.checked("max_wait_share", spec.max_wait_share, b.RARE))
     limit_s = float(b.checked("max_wait_s", spec.max_wait_s, b.NOT_NEGATIVE))
     load = rate * time_s
-    blocking = 1.0
-    for servers in range(1, _MOST_SERVERS):
+    if load > _MOST_SESSIONS:
+        raise FieldError("requests_per_s", spec.requests_per_s, "a load of up to 10^7 sessions")
+    servers, blocking = 0, 1.0
+    while True:
+        servers += 1
         blocking = load * blocking / (servers + load * blocking)
         if servers <= load:
             continue
@@ -72,7 +75,6 @@ def servers_for_wait(spec: QueueSpec) -> QueuePlan:
                 mean_wait_s=waiting * time_s / (servers - load),
                 utilisation=load / servers,
             )
-    raise FieldError("requests_per_s", spec.requests_per_s, "a load below 10 million sessions")
 
 
 def wait_probability(servers: int, offered_erlangs: float) -> float:

@@ -8,6 +8,7 @@ from proa.errors import FieldError
 
 _MOST_SESSIONS = 1e9
 _STEPS = 500
+_HALVINGS = 60
 _TOLERANCE = 1e-12
 
 Speed = Callable[[float], float]
@@ -49,10 +50,10 @@ def solve_request_time(spec: RequestTimeSpec, speed: Speed) -> RequestTimePlan:
     low = 0.0
     for _ in range(_STEPS):
         following = needed(low)
-        if following - low <= _TOLERANCE * following:
-            return _plan(spec, following, speed)
         if following > _MOST_SESSIONS:
             break
+        if following - low <= _TOLERANCE * following:
+            return _plan(spec, following, speed)
         low = following
         if needed(2 * low) <= 2 * low:
             return _plan(spec, _halved(needed, low, 2 * low), speed)
@@ -62,14 +63,12 @@ def solve_request_time(spec: RequestTimeSpec, speed: Speed) -> RequestTimePlan:
 
 def _halved(needed: Callable[[float], float], low: float, high: float) -> float:
     """Where `needed` crosses its argument, between a point below and one above it."""
-    while high - low > _TOLERANCE * high:
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if needed(middle) > middle:
             low = middle
         else:
             high = middle
-        if middle in (low, high) and (low + high) / 2 == middle:
-            break
     return high
 
 
