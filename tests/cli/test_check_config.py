@@ -115,9 +115,21 @@ def test_the_promise_is_told(good: str, capsys: pytest.CaptureFixture[str]) -> N
     Path(good).write_text(f"{text}\n[contract]\n{promise}", encoding="utf-8")
     assert main(["check-config", good]) == 0
     line = (
-        "  contract 24 sessions, 8,000 tokens of input, 30 tokens/s for each user, TTFT P95 2 s\n"
+        "  contract  24 sessions, 8,000 tokens of input, 30 tokens/s for each user, TTFT P95 2 s\n"
     )
     assert line in capsys.readouterr().out
     assert main(["check-config", good, "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["contract"]
     assert (told["sessions"], told["rule"], told["extend_above"]) == (24, "per_request", None)
+
+
+def test_korean(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns stand below each other where letters are two columns wide."""
+    text = Path(good).read_text(encoding="utf-8")
+    promise = "sessions = 24\nmean_input_tokens = 8000\nuser_tokens_per_s = 30\n"
+    Path(good).write_text(f"{text}\n[contract]\n{promise}", encoding="utf-8")
+    assert main(["check-config", good, "--lang", "ko"]) == 0
+    out = capsys.readouterr().out
+    assert "  게이트웨이  127.0.0.1:8080 (http, 누구나 접근 가능, 워커 1개)\n" in out
+    assert "  계약        세션 24개, 평균 입력 8,000토큰, 사용자당 30 tok/s\n" in out
+    assert "aux        main (처리 중 4개 또는 예상 대기 2.5초 이상)\n" in out

@@ -13,7 +13,8 @@ from proa.cli.demo_fleet import DemoFleet, gateway_spec
 from proa.cli.demo_load import AddedLatency, Phase
 from proa.cli.demo_report import print_report
 from proa.cli.demo_result import DemoResult
-from proa.cli.demo_texts import LANGUAGES, Question, load_catalogue
+from proa.cli.demo_texts import Question, load_catalogue
+from proa.cli.texts import LANGUAGES
 from proa.providers.local import LocalProcess
 
 

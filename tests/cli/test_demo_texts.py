@@ -2,10 +2,8 @@
 
 import re
 
-import pytest
-
 from proa.cli.demo_result import KINDS
-from proa.cli.demo_texts import language_of, load_catalogue
+from proa.cli.demo_texts import load_catalogue
 
 CATALOGUE = load_catalogue()
 
@@ -28,17 +26,3 @@ def test_the_questions_are_a_real_mix() -> None:
     assert {q.stream for q in questions} == {True, False}
     assert any("가" <= letter <= "힣" for q in questions for letter in q.text)
     assert {q.api for q in questions if q.kind == "faq"} == {"/api/faq"}
-
-
-@pytest.mark.parametrize(
-    ("environment", "language"),
-    [
-        ({"LANG": "ko_KR.UTF-8"}, "ko"),
-        ({"LANG": "ko_KR.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
-        ({"LANG": "ko_KR.UTF-8", "LC_ALL": ""}, "ko"),
-        ({"LC_MESSAGES": "ko", "LANG": "en_US"}, "ko"),
-        ({}, "en"),
-    ],
-)
-def test_the_language_comes_from_the_locale(environment: dict[str, str], language: str) -> None:
-    assert language_of(environment) == language

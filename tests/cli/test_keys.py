@@ -88,3 +88,13 @@ def test_a_negative_limit_is_refused_and_nothing_written(
     assert main(["keys", "add", "a", "--max-concurrent-requests", "-1", "--file", file]) == 2
     assert "accepted is a number from 0" in capsys.readouterr().err
     assert not Path(file).exists()
+
+
+def test_korean(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    korean = ["--file", file, "--lang", "ko"]
+    main(["keys", "add", "team", "--admin", "--max-concurrent-requests", "3", *korean])
+    assert "해시만 저장되며" in capsys.readouterr().err
+    main(["keys", "list", *korean])
+    assert capsys.readouterr().out == "team  동시 요청 최대 3개, 관리자\n"
+    main(["keys", "remove", "team", *korean])
+    assert capsys.readouterr().err == f"{file}에서 team 키를 제거했습니다\n"

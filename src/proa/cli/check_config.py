@@ -134,9 +134,18 @@ def _print_head(summary: dict[str, Any], texts: Texts) -> None:
         "control": f"{control['listen']} ({admin_keys})",
         "policy": summary["policy"],
     }
+    if summary["contract"] is not None:
+        rows["contract"] = _promise(summary["contract"], texts)
     width = max(columns(say(key)) for key in rows) + 2
     for key, value in rows.items():
         print(f"  {padded(say(key), width)}{value}")
+
+
+def _promise(contract: dict[str, Any], texts: Texts) -> str:
+    said = texts.say("promise", **contract)
+    if contract["ttft_p95_s"] is not None:
+        said += texts.say("promise_ttft", **contract)
+    return said
 
 
 def _conditions(match: dict[str, Any], texts: Texts) -> str:

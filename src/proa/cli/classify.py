@@ -2,12 +2,14 @@
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from proa.cli.texts import Texts, add_language, columns, language_asked, language_of, padded
 from proa.errors import InputError
 
 
@@ -34,6 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--seed", type=int, default=1, metavar="N")
     for action in (train, test, run_, generate):
         action.add_argument("--format", choices=("text", "json"), default="text")
+    for action in (train, test):
+        add_language(action)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,9 +68,12 @@ def _train(args: argparse.Namespace) -> None:
     if args.format == "json":
         print(json.dumps(told | {"held_out": held_out}, ensure_ascii=False))
         return
-    print(f"{args.out}: {len(labels)} classes from {len(examples)} examples")
+    texts = Texts("classify", language_asked(args))
+    counts = {"classes": len(labels), "examples": len(examples)}
+    print(texts.say("trained", file=args.out, **counts))
     if stats is not None:
-        _print_stats(held_out, "held-out examples that a model of the others had not seen")
+        print(texts.say("held_out", **held_out))
+        _print_stats(held_out, texts)
 
 
 def _test(args: argparse.Namespace) -> None:
@@ -84,7 +91,9 @@ def _test(args: argparse.Namespace) -> None:
         about = {"file": str(args.examples), "model": str(args.model)}
         print(json.dumps(about | stats | {"us_per_text": round(each_us, 1)}, ensure_ascii=False))
         return
-    _print_stats(stats, f"examples, {each_us:.0f} µs each")
+    texts = Texts("classify", language_asked(args))
+    print(texts.say("tested", each_us=each_us, **stats))
+    _print_stats(stats, texts)
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -144,7 +153,9 @@ def _generate(args: argparse.Namespace) -> None:
         about = {"file": str(args.out), "examples": args.count, "classes": list(CLASSES)}
         print(json.dumps(about, ensure_ascii=False))
     else:
-        print(f"{args.out}: {args.count} examples of {', '.join(CLASSES)}")
+        texts = Texts("classify", language_of(os.environ))  # --lang says that of the examples
+        classes = ", ".join(CLASSES)
+        print(texts.say("generated", file=args.out, examples=args.count, classes=classes))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -154,14 +165,17 @@ def _write(path: Path, content: bytes) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _print_stats(stats: dict[str, Any], what: str) -> None:
-    print(f"{stats['accuracy']:.1%} right of {stats['examples']} {what}")
-    classes = stats["classes"]
-    width = max(map(len, classes)) + 2
-    print(f"  {'class':{width}}{'examples':>9}{'recall':>9}{'precision':>11}")
-    for name, row in classes.items():
-        shares = [_percent(row["recall"]), _percent(row["precision"])]
-        print(f"  {name:{width}}{row['examples']:>9}{shares[0]:>9}{shares[1]:>11}")
+def _print_stats(stats: dict[str, Any], texts: Texts) -> None:
+    """A row a class, under a head."""
+    heads = [texts.say(key) for key in ("class", "examples", "recall", "precision")]
+    rows = [
+        [name, str(row["examples"]), _percent(row["recall"]), _percent(row["precision"])]
+        for name, row in stats["classes"].items()
+    ]
+    width = max(columns(row[0]) for row in [heads, *rows]) + 2
+    for name, *cells in [heads, *rows]:
+        numbers = "".join(" " * (11 - columns(cell)) + cell for cell in cells)
+        print(f"  {padded(name, width)}{numbers}")
 
 
 def _percent(share: float | None) -> str:

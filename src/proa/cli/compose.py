@@ -38,7 +38,10 @@ _FIRST_LOOK_S = 2.0
 
 
 async def serve(
-    config: LoadedConfig, read: Callable[[], LoadedConfig], service: ServiceEnvironment
+    config: LoadedConfig,
+    read: Callable[[], LoadedConfig],
+    service: ServiceEnvironment,
+    language: str,
 ) -> int:
     """Run until SIGTERM or SIGINT; `read` gives the settings anew for a reload.
 
@@ -47,7 +50,7 @@ async def serve(
     Raises:
         ProaError: the program could not start.
     """
-    program = Program(config, read, service)
+    program = Program(config, read, service, language)
     try:
         await program.start()
         await program.run()
@@ -60,9 +63,14 @@ class Program:
     """The running gateway: its parts, and what signals and changed files do to them."""
 
     def __init__(
-        self, config: LoadedConfig, read: Callable[[], LoadedConfig], service: ServiceEnvironment
+        self,
+        config: LoadedConfig,
+        read: Callable[[], LoadedConfig],
+        service: ServiceEnvironment,
+        language: str,
     ) -> None:
         self._read = read
+        self._language = language
         self._watchdog_s = service.watchdog_s
         self._notifier = Notifier(service.notify_socket)
         self._watch = FileWatch(config.files)
@@ -133,7 +141,8 @@ class Program:
         self._tasks.append(asyncio.create_task(self._speed_watch.follow()))
         if self._watchdog_s is not None:
             self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
-        told = welcome(self._config, self._supervisor.addresses, self._control.address)
+        addresses, control = self._supervisor.addresses, self._control.address
+        told = welcome(self._config, addresses, control, self._language)
         print(told, file=sys.stderr, flush=True)
         self._notifier.ready()
 

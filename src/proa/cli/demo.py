@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import os
 import signal
 import sys
 import tempfile
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proa.cli.demo_install import fetch, missing_packages
-from proa.cli.demo_texts import LANGUAGES, language_of, load_catalogue
+from proa.cli.demo_texts import load_catalogue
+from proa.cli.texts import add_language, language_asked
 from proa.config.addresses import listen_address
 from proa.errors import InputError, UpstreamError
 from proa.providers import llamacpp_server
@@ -34,7 +34,7 @@ TERMINATED = 143  # 128 + SIGTERM, as shells do
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gguf", type=Path, metavar="PATH", help="run this model instead")
     parser.add_argument("--keep", action="store_true", help="stay up until Ctrl-C")
-    parser.add_argument("--lang", choices=LANGUAGES, help="default: from LC_ALL or LANG")
+    add_language(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help="the gateway's address; default: a free port"
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    texts = load_catalogue().texts(args.lang or language_of(os.environ))
+    texts = load_catalogue().texts(language_asked(args))
     gguf = find_what_is_needed(args, texts)
     import uvloop
 

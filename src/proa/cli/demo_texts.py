@@ -1,12 +1,9 @@
 """The demo's texts and questions, read from `demo_texts.toml` beside this file."""
 
 import tomllib
-from collections.abc import Mapping
 from importlib.resources import files
 
 import msgspec
-
-LANGUAGES = ("ko", "en")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -38,10 +35,3 @@ class Catalogue(msgspec.Struct, frozen=True):
 def load_catalogue() -> Catalogue:
     text = files("proa.cli").joinpath("demo_texts.toml").read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text), Catalogue)
-
-
-def language_of(environment: Mapping[str, str]) -> str:
-    """ "ko" where the locale is Korean, else "en"; LC_ALL wins over LC_MESSAGES and LANG."""
-    names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    locale = next((environment[name] for name in names if environment.get(name)), "")
-    return "ko" if locale.lower().startswith("ko") else "en"

@@ -9,6 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from proa.cli.texts import Texts, add_language, language_asked
 from proa.config.addresses import is_public, listen_address
 from proa.errors import InputError
 
@@ -38,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="HOST:PORT")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--insecure", action="store_true", help="allow public addresses")
+    add_language(parser)
     parser.add_argument("--kind", choices=("vllm", "sglang", "tgi", "llamacpp"))
     parser.add_argument("--batching", choices=("static", "continuous"))
     parser.add_argument("--kv", choices=("contiguous", "paged"))
@@ -49,13 +51,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from proa.config.profile_file import load_profile, shipped_profiles
 
+    texts = Texts("emulate", language_asked(args))
     if args.list_profiles:
-        print_profiles(list(shipped_profiles().values()), args.format)
+        print_profiles(list(shipped_profiles().values()), args.format, texts)
         return 0
     if not args.profile:
         raise InputError("--profile is missing; --list-profiles shows those that come with proa")
     profile = load_profile(args.profile, chosen(args))
-    serve(profile, listen_of(args), args.format)
+    serve(profile, listen_of(args), args.format, texts)
     return 0
 
 
@@ -80,7 +83,7 @@ def listen_of(args: argparse.Namespace) -> str:
     return listen
 
 
-def serve(profile: "EngineProfile", listen: str, form: str) -> None:
+def serve(profile: "EngineProfile", listen: str, form: str, texts: Texts) -> None:
     """Until SIGTERM or Ctrl-C."""
     import uvloop
 
@@ -97,16 +100,13 @@ def serve(profile: "EngineProfile", listen: str, form: str) -> None:
             print(json.dumps(told | {"model": profile.model, "emulated": True}), flush=True)
         else:
             print(url, flush=True)
-            print(
-                f"emulated {profile.kind.value} engine, profile {profile.name}, "
-                f"model {profile.model}; no GPU is used",
-                file=sys.stderr,
-            )
+            names = {"kind": profile.kind.value, "profile": profile.name}
+            print(texts.say("told", model=profile.model, **names), file=sys.stderr)
 
     uvloop.run(run_server(profile, listener, announce))
 
 
-def print_profiles(profiles: "list[EngineProfile]", form: str) -> None:
+def print_profiles(profiles: "list[EngineProfile]", form: str, texts: Texts) -> None:
     import msgspec
 
     if form == "json":
@@ -114,11 +114,9 @@ def print_profiles(profiles: "list[EngineProfile]", form: str) -> None:
         print(json.dumps({"profiles": [finite(profile) for profile in told]}))
         return
     for profile in profiles:
-        print(
-            f"{profile.name}: {profile.model}, "
-            f"step {profile.step_base_ms:g} + {profile.step_per_sequence_ms:g} x n ms, "
-            f"context {profile.context}, KV {profile.kv_tokens} tokens"
-        )
+        values: dict[str, object] = msgspec.to_builtins(profile)
+        steps = {"base": profile.step_base_ms, "per": profile.step_per_sequence_ms}
+        print(texts.say("profile", **values, **steps))
         print(f"    {profile.source}")
 
 

@@ -7,14 +7,13 @@ failed, 2 it was refused, 3 no gateway answers.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from proa.cli.demo_texts import LANGUAGES, language_of
+from proa.cli.texts import add_language, language_asked, texts_of
 from proa.domain.address import with_scheme
 
 Texts = dict[str, str]
@@ -27,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_argument("--control", metavar="HOST:PORT", help="in place of the file's")
     common.add_argument("--api-key-env", metavar="NAME", help="variable with an admin key")
     common.add_argument("--format", choices=("text", "json"), default="text")
-    common.add_argument("--lang", choices=LANGUAGES, help="default: from LC_ALL or LANG")
+    add_language(common)
     verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     def verb(name: str, told: str, *, named: bool = True) -> argparse.ArgumentParser:
@@ -56,9 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from proa.cli.admin_client import client_for
-    from proa.cli.engines_texts import load_texts
 
-    texts = load_texts(args.lang or language_of(os.environ))
+    texts = texts_of("engines")[language_asked(args)]
     client = client_for(args.control, args.config, args.api_key_env)
     answer = _ACTIONS[args.action](args, client.ask)
     if args.format == "json":

@@ -8,9 +8,11 @@ import json
 import sys
 from pathlib import Path
 
+from proa.cli.texts import Texts, add_language, columns, language_asked, padded
 from proa.config.document import read_document
 from proa.config.keys_file import add_key, read_keys, remove_key
 from proa.errors import ConfigError
+from proa.gateway.settings import KeySpec
 from proa.routing.admission.priority import PRIORITIES, Priority
 
 
@@ -34,14 +36,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for action in (add, listing, remove):
         action.add_argument("--file", type=Path, default=Path("keys.toml"), metavar="FILE")
         action.add_argument("--format", choices=("text", "json"), default="text")
+        add_language(action)
 
 
 def run(args: argparse.Namespace) -> int:
-    {"add": _add, "list": _list, "remove": _remove}[args.action](args)
+    texts = Texts("keys", language_asked(args))
+    {"add": _add, "list": _list, "remove": _remove}[args.action](args, texts)
     return 0
 
 
-def _add(args: argparse.Namespace) -> None:
+def _add(args: argparse.Namespace, texts: Texts) -> None:
     limit = args.max_concurrent_requests
     key = add_key(
         args.file,
@@ -56,9 +60,9 @@ def _add(args: argparse.Namespace) -> None:
         print(json.dumps(told | {"admin": args.admin}))
         return
     print(key)
-    words = f"{args.file} keeps its hash; it is not shown again."
+    words = texts.say("kept", file=args.file)
     if not _is_read_by(args.file.parent / "proa.toml", args.file):
-        words += f' proa.toml needs: [gateway] api_keys_file = "{args.file}"'
+        words += f" {texts.say('needed', file=args.file)}"
     print(words, file=sys.stderr)
 
 
@@ -71,7 +75,7 @@ def _is_read_by(config: Path, file: Path) -> bool:
         return False
 
 
-def _list(args: argparse.Namespace) -> None:
+def _list(args: argparse.Namespace, texts: Texts) -> None:
     keys = read_keys(args.file)
     if args.format == "json":
         listed = [
@@ -85,15 +89,26 @@ def _list(args: argparse.Namespace) -> None:
         ]
         print(json.dumps({"file": str(args.file), "keys": listed}))
         return
-    width = max((len(key.name) for key in keys), default=0) + 2
+    if not keys:
+        print(texts.say("none", file=args.file), file=sys.stderr)
+    width = max((columns(key.name) for key in keys), default=0) + 2
     for key in keys:
-        limit = f"at most {key.max_concurrent_requests} requests at a time"
-        told = [limit] if key.max_concurrent_requests else []
-        told += [f"up to class {key.priority}"] if key.priority is not None else []
-        print(f"{key.name:{width}}{', '.join(told + ['admin'] * key.admin)}".rstrip())
+        print(f"{padded(key.name, width)}{', '.join(_allowed(key, texts))}".rstrip())
 
 
-def _remove(args: argparse.Namespace) -> None:
+def _allowed(key: KeySpec, texts: Texts) -> list[str]:
+    """What its requests may do, as far as that differs from the usual."""
+    told = []
+    if key.max_concurrent_requests:
+        told.append(texts.say("limit", count=key.max_concurrent_requests))
+    if key.priority is not None:
+        told.append(texts.say("priority", priority=key.priority))
+    return told + [texts.say("admin")] * key.admin
+
+
+def _remove(args: argparse.Namespace, texts: Texts) -> None:
     remove_key(args.file, args.name)
     if args.format == "json":
         print(json.dumps({"name": args.name, "file": str(args.file)}))
+    else:
+        print(texts.say("removed", name=args.name, file=args.file), file=sys.stderr)

@@ -10,6 +10,7 @@ import os
 import resource
 from pathlib import Path
 
+from proa.cli.texts import add_language, language_asked
 from proa.config.load import Flags, load
 from proa.errors import InputError
 
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="allow public addresses without keys"
     )
+    add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from proa.config.environment import service_environment
 
     service = service_environment(pid=os.getpid())
-    return uvloop.run(serve(config, lambda: load(path, flags), service))
+    language = language_asked(args)
+    return uvloop.run(serve(config, lambda: load(path, flags), service, language))
 
 
 def config_path(file: Path | None, engines: list[str]) -> Path | None:

@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 
+from proa.cli.texts import Texts
 from proa.config.load import LoadedConfig
 
 _EVERYWHERE = ("0.0.0.0", "[::]")
 
 
-def welcome(config: LoadedConfig, addresses: Sequence[str], control: str) -> str:
+def welcome(config: LoadedConfig, addresses: Sequence[str], control: str, language: str) -> str:
     """Where everything is, and how to point a client at it."""
     scheme = "http" if config.gateway.tls is None else "https"
     urls = [_url(scheme, address) for address in addresses]
     engines = ", ".join(f"{engine.name} ({engine.url})" for engine in config.gateway.engines)
-    return (
-        f"proa: gateway on {', '.join(urls)}, control on {_url('http', control)}, "
-        f"engines {engines}; point a client here: {_client(urls[0], config.gateway.keys is None)}"
+    return Texts("serve", language).say(
+        "welcome",
+        gateway=", ".join(urls),
+        control=_url("http", control),
+        engines=engines,
+        client=_client(urls[0], config.gateway.keys is None),
     )
 
 
