@@ -135,3 +135,66 @@ def test_a_short_duration_keeps_three_digits(seconds: float) -> None:
 def test_what_is_no_duration_is_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="finite and not negative"):
         units.format_duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "currency"),
+    [
+        ("$5,000", 5000, "USD"),
+        ("450 USD", 450, "USD"),
+        ("usd 3.5", 3.5, "USD"),
+        ("17,280원", 17_280, "KRW"),
+        ("₩120", 120, "KRW"),
+        ("700만원", 7_000_000, "KRW"),
+        ("1.5억 원", 150_000_000, "KRW"),
+        ("€0.21", 0.21, "EUR"),
+        ("CN¥ 12", 12, "CNY"),
+        ("¥12", 12, "JPY"),
+        ("5000", 5000, "KRW"),
+    ],
+)
+def test_money_is_read_with_its_currency(text: str, amount: float, currency: str) -> None:
+    assert units.parse_money(text, "KRW") == units.Money(amount, currency)
+
+
+@pytest.mark.parametrize("text", ["", "$", "-5", "1e3", "$3 KRW", "3 WON", "1.5 $ 2", "5 000"])
+def test_money_that_is_unclear_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="accepted is an amount and a currency"):
+        units.parse_money(text, "KRW")
+
+
+def test_a_bare_number_needs_a_currency() -> None:
+    with pytest.raises(ValueError, match="accepted is an amount and a currency"):
+        units.parse_money("5000")
+
+
+@pytest.mark.parametrize(
+    ("money", "text"),
+    [
+        (units.Money(17_280, "KRW"), "₩17,280"),
+        (units.Money(3.1606, "USD"), "$3.16"),
+        (units.Money(5000, "USD"), "$5,000"),
+        (units.Money(0.592, "USD"), "$0.592"),
+        (units.Money(0.00213, "USD"), "$0.00213"),
+        (units.Money(13.9117, "KRW"), "₩13.91"),
+        (units.Money(-72, "USD"), "-$72"),
+        (units.Money(0, "EUR"), "€0"),
+        (units.Money(12, "CHF"), "CHF 12"),
+    ],
+)
+def test_money_is_written_with_its_symbol(money: units.Money, text: str) -> None:
+    assert units.format_money(money) == text
+
+
+def test_money_changes_currency_only_by_a_rate() -> None:
+    dollars = units.Money(216, "USD")
+    assert dollars.converted("KRW", {"USD": 1350}) == units.Money(291_600, "KRW")
+    assert dollars.converted("USD", {}) == dollars
+    with pytest.raises(ValueError, match=r"\$216 in KRW needs the price of one USD"):
+        dollars.converted("KRW", {"EUR": 1500})
+
+
+@given(amount=st.integers(0, 10**9), currency=st.sampled_from(list(units.CURRENCIES)))
+def test_money_that_was_written_is_read_again(amount: int, currency: str) -> None:
+    money = units.Money(float(amount), currency)
+    assert units.parse_money(units.format_money(money)) == money

@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proa.errors import FieldError
@@ -60,6 +60,7 @@ def test_mean_sessions_are_not_rounded_and_design_sessions_up() -> None:
     seconds=st.integers(1, 3000),
     burst=st.integers(10, 100),
 )
+@settings(max_examples=50)
 def test_a_ceiling_is_taken_of_the_exact_number(
     users: int, active: int, queries: int, peak: int, seconds: int, burst: int
 ) -> None:

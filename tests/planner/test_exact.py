@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proa.planner.exact import exact
@@ -17,6 +17,7 @@ def test_a_number_is_what_was_written(value: float, wanted: Fraction) -> None:
     assert exact(value) == wanted
 
 
+@settings(max_examples=50)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_nothing_is_lost_on_the_way_back(value: float) -> None:
     assert float(exact(value)) == value

@@ -37,7 +37,7 @@ def defined(servers: int, load: Fraction) -> Fraction:
 
 
 @given(servers=st.integers(1, 60), share=st.fractions(Fraction(1, 100), Fraction(99, 100)))
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_the_recursion_is_the_definition(servers: int, share: Fraction) -> None:
     load = servers * share.limit_denominator(100)
     wanted = float(defined(servers, load))
@@ -71,7 +71,7 @@ def test_the_worked_example_of_the_call_centre() -> None:
     share=st.floats(0.001, 0.9),
     limit_s=st.floats(0, 30),
 )
-@settings(max_examples=50)
+@settings(max_examples=40)
 def test_one_place_fewer_would_break_the_limit(load: float, share: float, limit_s: float) -> None:
     spec = QueueSpec(
         requests_per_s=load / 20, seconds_per_request=20, max_wait_share=share, max_wait_s=limit_s

@@ -13,7 +13,7 @@ def spec_of(rate: float) -> RequestTimeSpec:
 
 
 @given(rate=st.floats(0.001, 3.9), base_s=st.floats(0.005, 0.1), each_s=st.floats(0, 0.0005))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_step_time_is_solved_in_closed_form(rate: float, base_s: float, each_s: float) -> None:
     # L = rate (ttft + out (a + b L)) is linear: L = rate (ttft + out a) / (1 - rate out b).
     plan = solve_request_time(spec_of(rate), lambda n: 1 / (base_s + each_s * n))

@@ -35,7 +35,7 @@ _HARDWARE = (
 )
 _ENERGY = (
     Text("월 전력량", "energy per month"),
-    Text("전력 × PUE × 24시간 × 30일", "power × PUE × 24 h × 30 d"),
+    Text("전력 × PUE × 24시간 × 30일 ÷ 1,000", "power × PUE × 24 h × 30 d ÷ 1,000"),
 )
 _ELECTRICITY = (
     Text("월 전기 요금", "electricity per month"),

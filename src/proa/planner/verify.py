@@ -1,15 +1,19 @@
 """The bench run that would confirm a plan."""
 
+import math
 import shlex
+from fractions import Fraction
 
 from proa.domain.contract import ContractSpec
 
-_LEVELS = (0.5, 0.75, 1.0, 1.25)
+_BELOW = (0.5, 0.75, 1.0)
+_ABOVE = Fraction(5, 4)
 
 
 def verify_levels(contract: ContractSpec) -> tuple[int, ...]:
     """Users at once to measure at: around the promise, up to where resources are to be added."""
-    levels = {max(1, round(contract.sessions * share)) for share in _LEVELS}
+    levels = {max(1, round(contract.sessions * share)) for share in _BELOW}
+    levels.add(math.ceil(contract.sessions * _ABOVE))
     if contract.extend_above is not None and contract.extend_above.sessions is not None:
         levels.add(contract.extend_above.sessions)
     return tuple(sorted(levels))
