@@ -168,6 +168,7 @@ def test_a_cache_that_was_given_in_bytes() -> None:
         "INFO GPU KV cache size: 37,440 tokens\n"
     )
     assert boot.kv_cache_bytes == gib(4.0)
+    assert boot.is_cache_given
     assert boot.budget_bytes is None
 
 

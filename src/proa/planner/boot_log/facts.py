@@ -76,6 +76,7 @@ class BootLog(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cuda_graphs_counted: bool | None = None
     free_after_load_bytes: int | None = None
     kv_cache_bytes: int | None = None
+    is_cache_given: bool = False
     kv_cache_tokens: int | None = None
     kv_blocks: int | None = None
     swa_tokens: int | None = None

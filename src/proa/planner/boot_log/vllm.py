@@ -16,6 +16,7 @@ from proa.planner.boot_log.scan import (
 )
 from proa.planner.boot_log.vllm_lines import (
     ARCHITECTURE,
+    CACHE_GIVEN,
     ESSENTIAL,
     GRAPHS_COUNTED,
     MODEL,
@@ -58,6 +59,7 @@ def read_vllm(text: str) -> BootLog:
         cuda_graph_estimated_bytes=gib_bytes(graphs),
         cuda_graphs_counted=counted,
         kv_cache_bytes=gib_bytes(pick(found, "kv", "least", rank)),
+        is_cache_given=CACHE_GIVEN in text,
         kv_cache_tokens=tokens,
         kv_blocks=blocks,
         max_concurrency=concurrency,
