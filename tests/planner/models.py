@@ -62,7 +62,7 @@ DEEPSEEK_R1 = LlmSpec(
         LayerGroup(count=3, attention=_MLA, feed=DenseFeed(intermediate=18_432)),
         LayerGroup(count=58, attention=_MLA, feed=_EXPERTS),
     ),
-    quantization=Quantization(method="fp8", format=WeightFormat.FP8, group_size=128),
+    quantization=Quantization(method="fp8", format=WeightFormat.FP8, block=128),
 )
 QWEN3_235B = LlmSpec(
     id="Qwen/Qwen3-235B-A22B",

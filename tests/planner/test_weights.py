@@ -18,7 +18,7 @@ GIB = 2**30
 
 
 def test_a_sharded_model_weighs_what_vllm_logs() -> None:
-    # vLLM 0.19.0, "Model loading took 32.89 GiB" on B200 at TP4; the log counts 0.03 of rotary tables too
+    # vLLM 0.18.0, "Model loading took 32.89 GiB", TP4; rotary tables are 0.03 of it
     weights = weights_bytes(models.LLAMA_70B, LayoutSpec(tensor_parallel=4))
     assert weights / GIB == pytest.approx(32.89, abs=0.04)
 
@@ -39,7 +39,7 @@ def test_quantised_layers_and_the_rest_apart() -> None:
             Quantization(method="compressed-tensors", format=WeightFormat.INT4, group_size=32),
             4 + 16 / 32,
         ),
-        (Quantization(method="fp8", format=WeightFormat.FP8, group_size=128), 8 + 32 / 128**2),
+        (Quantization(method="fp8", format=WeightFormat.FP8, block=128), 8 + 32 / 128**2),
         (Quantization(method="modelopt", format=WeightFormat.NVFP4, group_size=16), 4.5),
         (Quantization(method="mxfp4", format=WeightFormat.MXFP4, group_size=32), 4.25),
         (Quantization(method="w8a8", format=WeightFormat.INT8), 8 + 16 / 4096),

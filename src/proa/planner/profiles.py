@@ -3,11 +3,13 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 from proa.planner.fit_spec import FitPlan, FitSpec
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+Version: TypeAlias = tuple[int, int, int]
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 _Profile = TypeVar("_Profile")
 
 
@@ -25,26 +27,31 @@ class EngineProfile(ABC):
         """
 
 
-def version_pair(version: str) -> tuple[int, int] | None:
-    """(0, 19) of `0.19.1.dev6+g6d4a`; None where the text does not begin with a version."""
-    match = _VERSION.match(version.strip())
-    return (int(match[1]), int(match[2])) if match else None
+def parse_version(text: str) -> Version | None:
+    """(0, 19, 1) of `0.19.1.dev6+g6d4a`; None where the text does not begin with a version."""
+    match = _VERSION.match(text.strip())
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
 def nearest(
-    profiles: Mapping[tuple[int, int], _Profile], version: str | None
-) -> tuple[tuple[int, int], _Profile, bool]:
-    """The profile of `version`, or the nearest one; True says that it is that version's own.
+    profiles: Mapping[Version, _Profile], version: str | None
+) -> tuple[Version, _Profile, bool]:
+    """The profile of `version`, or the nearest one; True says that it is that minor version's own.
 
-    Without a version the newest is taken, which is not called its own.
+    Patch releases take the last profile of their minor version that is not newer. Without a
+    version the newest is taken, which is not called its own.
     """
-    wanted = version_pair(version) if version else None
+    wanted = parse_version(version) if version else None
     if wanted is None:
         key = max(profiles)
         return key, profiles[key], False
+    same = [known for known in profiles if known[:2] == wanted[:2]]
+    if same:
+        key = max((known for known in same if known <= wanted), default=min(same))
+        return key, profiles[key], True
     key = min(profiles, key=lambda known: abs(_ordinal(known) - _ordinal(wanted)))
-    return key, profiles[key], key == wanted
+    return key, profiles[key], False
 
 
-def _ordinal(pair: tuple[int, int]) -> int:
-    return pair[0] * 1000 + pair[1]
+def _ordinal(version: Version) -> int:
+    return (version[0] * 1000 + version[1]) * 1000 + version[2]

@@ -29,6 +29,9 @@ VOCABULARY_MULTIPLE = 64
 """Engines pad the vocabulary to this (vLLM: DEFAULT_VOCAB_PADDING_SIZE)."""
 
 
+_WHOLE_TOWERS = ("Kimi", "Mistral3", "Pixtral", "Llava")
+
+
 class Role(StrEnum):
     """What a tensor is for."""
 
@@ -113,8 +116,21 @@ def outer_tensors(llm: LlmSpec) -> tuple[Tensor, ...]:
     ]
     tensors.append(_vector("final_norm", llm.hidden))
     if llm.extra_parameters:
-        tensors.append(_vector("extra", llm.extra_parameters, role=Role.EXTRA))
+        tensors.append(_extra(llm))
     return tuple(tensors)
+
+
+def _extra(llm: LlmSpec) -> Tensor:
+    """Vision towers are sliced, but for those that engines run whole on every rank."""
+    whole = llm.architecture.startswith(_WHOLE_TOWERS)
+    return Tensor(
+        name="extra",
+        role=Role.EXTRA,
+        units=llm.extra_parameters,
+        unit_parameters=1,
+        cut=Cut.WHOLE if whole else Cut.TENSOR,
+        matrix=False,
+    )
 
 
 def all_tensors(llm: LlmSpec) -> Iterator[tuple[Tensor, int]]:
@@ -153,8 +169,11 @@ def is_quantised(tensor: Tensor, quantization: Quantization | None) -> bool:
     """Whether a checkpoint of this kind keeps the tensor in its quantised format."""
     if quantization is None or not tensor.matrix:
         return False
+    attention = quantization.attention
+    if tensor.name == "o" and quantization.attention_output is not None:
+        attention = quantization.attention_output
     return {
-        Role.ATTENTION: quantization.attention,
+        Role.ATTENTION: attention,
         Role.LINEAR_ATTENTION: quantization.linear_attention,
         Role.DENSE_FEED: quantization.dense_feed,
         Role.EXPERT: True,
@@ -181,7 +200,7 @@ def _grouped(hidden: int, a: GroupedAttention) -> Iterator[Tensor]:
         ("v", a.kv_heads, value_dim),
     )
     for name, heads, width in rows:
-        if a.shares_kv and name != "q":
+        if (a.shares_kv and name != "q") or (a.value_is_key and name == "v"):
             continue
         yield _matrix(name, role, heads, width, hidden)
         if a.bias:
@@ -199,25 +218,47 @@ def _grouped(hidden: int, a: GroupedAttention) -> Iterator[Tensor]:
 
 def _latent(hidden: int, a: LatentAttention) -> Iterator[Tensor]:
     role, q_width = Role.ATTENTION, a.nope_head_dim + a.rope_head_dim
+    row = a.kv_lora_rank + a.rope_head_dim
     if a.q_lora_rank:
         yield _whole("q_a", role, a.q_lora_rank, hidden)
         yield _vector("q_a_norm", a.q_lora_rank)
     q_input = a.q_lora_rank or hidden
     yield _matrix("q_b", role, a.heads, q_width, q_input)
-    yield _whole("kv_a", role, a.kv_lora_rank + a.rope_head_dim, hidden)
+    yield _whole("kv_a", role, row, hidden)
     yield _vector("kv_a_norm", a.kv_lora_rank)
+    if a.gated:
+        yield _matrix("gate", role, a.heads, a.value_dim, hidden)
+    yield from _direct_output(hidden, a) if a.direct else _latent_output(hidden, a)
+    if a.index_head_dim:
+        yield _whole("index_q", role, a.index_heads * a.index_head_dim, q_input)
+        yield _whole("index_k", role, a.index_head_dim, hidden)
+        yield _vector("index_weights", a.index_heads * hidden, role=role)
+
+
+def _latent_output(hidden: int, a: LatentAttention) -> Iterator[Tensor]:
+    role, width = Role.ATTENTION, a.heads * a.value_dim
     yield _matrix("kv_b", role, a.heads, a.nope_head_dim + a.value_dim, a.kv_lora_rank)
     yield Tensor(
         name="o",
         role=role,
         units=a.heads,
         unit_parameters=a.value_dim * hidden,
-        input_width=a.heads * a.value_dim,
+        input_width=width,
     )
-    if a.index_head_dim:
-        yield _whole("index_q", role, a.index_heads * a.index_head_dim, q_input)
-        yield _whole("index_k", role, a.index_head_dim, hidden)
-        yield _vector("index_weights", a.index_heads * hidden, role=role)
+
+
+def _direct_output(hidden: int, a: LatentAttention) -> Iterator[Tensor]:
+    """DeepSeek-V4: a low-rank way out for each group of heads, and one matrix back."""
+    groups = max(a.output_groups, 1)
+    width = a.heads * a.value_dim // groups
+    yield _matrix("o_a", Role.ATTENTION, groups, a.output_lora_rank, width)
+    yield Tensor(
+        name="o_b",
+        role=Role.ATTENTION,
+        units=groups,
+        unit_parameters=a.output_lora_rank * hidden,
+        input_width=groups * a.output_lora_rank,
+    )
 
 
 def _linear(hidden: int, a: LinearAttention) -> Iterator[Tensor]:

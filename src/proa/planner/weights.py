@@ -59,7 +59,7 @@ def stage_weights(
     for tensor, count in _stage_tensors(llm, stage):
         numbers = tensor.parameters_per_gpu(layout) * count
         if llm.quantization is not None and is_quantised(tensor, llm.quantization):
-            quantised += numbers * bits_per_weight(llm.quantization, tensor.input_width) / 8
+            quantised += numbers * tensor_bits(llm.quantization, tensor) / 8
         else:
             rest += numbers * _BITS[plain] / 8
     return WeightsPlan(quantised_bytes=round(quantised), plain_bytes=round(rest))
@@ -81,10 +81,23 @@ def bits_per_weight(quantization: Quantization, input_width: int) -> float:
         return bits + 8 / (group or 16)
     if quantization.format is WeightFormat.MXFP4:
         return bits + 8 / (group or 32)
-    if quantization.format is WeightFormat.FP8 and group:
-        return bits + _BLOCK_SCALE_BITS / group**2
+    if quantization.block:
+        return bits + _BLOCK_SCALE_BITS / quantization.block**2
     zero = bits if quantization.method in ("awq", "gptq") else 0.0
     return bits + (_ROW_SCALE_BITS + zero) / (group or max(input_width, 1))
+
+
+def plain_bits(plain: WeightFormat) -> float:
+    """Bits of one number that no quantisation touches."""
+    return _BITS[plain]
+
+
+def tensor_bits(quantization: Quantization, tensor: Tensor) -> float:
+    """As `bits_per_weight`, where routed experts have another format than the rest."""
+    if quantization.rest is not None and tensor.role is not Role.EXPERT:
+        apart = Quantization(method=quantization.method, format=quantization.rest)
+        return bits_per_weight(apart, tensor.input_width)
+    return bits_per_weight(quantization, tensor.input_width)
 
 
 def with_precision(llm: LlmSpec, precision: WeightFormat | str) -> LlmSpec:
@@ -123,13 +136,19 @@ def bytes_of_parameters(parameters: int, precision: WeightFormat | str) -> int:
         raise InputError(f"precision = {str(precision)!r}: accepted is {accepted}") from None
 
 
-def _stage_tensors(llm: LlmSpec, stage: StageLayers) -> list[tuple[Tensor, int]]:
+def outer_of_stage(llm: LlmSpec, stage: StageLayers) -> list[Tensor]:
+    """Tensors outside the layers that a stage holds; a tied embedding is on the last one too."""
     result = []
     for tensor in outer_tensors(llm):
-        at_start = tensor.role in (Role.EMBEDDING, Role.EXTRA)
+        first = tensor.role in (Role.EMBEDDING, Role.EXTRA)
         tied = tensor.role is Role.EMBEDDING and llm.tied_embeddings
-        if (at_start and stage.first) or ((tied or not at_start) and stage.last):
-            result.append((tensor, 1))
+        if (first and stage.first) or ((tied or not first) and stage.last):
+            result.append(tensor)
+    return result
+
+
+def _stage_tensors(llm: LlmSpec, stage: StageLayers) -> list[tuple[Tensor, int]]:
+    result = [(tensor, 1) for tensor in outer_of_stage(llm, stage)]
     for group, count in zip(llm.layers, stage.counts, strict=True):
         if count:
             tensors = layer_tensors(llm, group.attention, group.feed)
