@@ -186,14 +186,6 @@ def test_money_is_written_with_its_symbol(money: units.Money, text: str) -> None
     assert units.format_money(money) == text
 
 
-def test_money_changes_currency_only_by_a_rate() -> None:
-    dollars = units.Money(216, "USD")
-    assert dollars.converted("KRW", {"USD": 1350}) == units.Money(291_600, "KRW")
-    assert dollars.converted("USD", {}) == dollars
-    with pytest.raises(ValueError, match=r"\$216 in KRW needs the price of one USD"):
-        dollars.converted("KRW", {"EUR": 1500})
-
-
 @given(amount=st.integers(0, 10**9), currency=st.sampled_from(list(units.CURRENCIES)))
 def test_money_that_was_written_is_read_again(amount: int, currency: str) -> None:
     money = units.Money(float(amount), currency)

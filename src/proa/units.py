@@ -7,7 +7,6 @@ key (`config`, `cli`) turns that into an error of its own.
 """
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
 import msgspec
@@ -57,20 +56,6 @@ class Money(msgspec.Struct, frozen=True):
 
     amount: float
     currency: str
-
-    def converted(self, currency: str, rates: Mapping[str, float]) -> "Money":
-        """The same in another currency; `rates` say what one unit costs there ({"USD": 1350}).
-
-        Raises:
-            ValueError: there is no rate for this currency.
-        """
-        if currency == self.currency:
-            return self
-        if self.currency not in rates:
-            told = f"{format_money(self)} in {currency} needs the price of one {self.currency}"
-            raise ValueError(told)
-        amount = Fraction(repr(float(self.amount))) * Fraction(repr(float(rates[self.currency])))
-        return Money(float(amount), currency)
 
 
 def parse_bytes(text: str) -> int:

@@ -25,7 +25,10 @@ def gpu(*precisions: str) -> GpuSpec:
 
 @pytest.mark.parametrize(
     ("lever", "choice"),
-    [*(("weights", name) for name in WEIGHTS), *(("kv", name) for name in KV_DTYPES)],
+    [
+        *(("weights", name) for name in (*WEIGHTS, "nvfp4", "mxfp4")),
+        *(("kv", name) for name in (*KV_DTYPES, "nvfp4")),
+    ],
 )
 def test_every_lever_of_the_table_has_a_note(lever: str, choice: str) -> None:
     note = lever_note(lever, choice)
@@ -49,14 +52,20 @@ def test_hardware_without_the_arithmetic_is_told() -> None:
     ampere, hopper = gpu("bf16", "int8"), gpu("bf16", "int8", "fp8")
     told = [
         (note.choice, note.is_supported)
-        for name in WEIGHTS
+        for name in (*WEIGHTS, "nvfp4")
         if (note := lever_note("weights", name, ampere))
     ]
-    assert told == [("bf16", True), ("fp8", False), ("int8", True), ("int4", True)]
+    assert told == [
+        ("bf16", True),
+        ("fp8", False),
+        ("int8", True),
+        ("int4", True),
+        ("nvfp4", False),
+    ]
     cache = lever_note("kv", "fp8", hopper)
     assert cache is not None
     assert cache.is_supported is True
 
 
 def test_a_precision_outside_the_table_has_no_note() -> None:
-    assert lever_note("kv", "nvfp4") is None
+    assert lever_note("kv", "fp16") is None

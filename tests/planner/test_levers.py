@@ -11,25 +11,29 @@ from proa.planner.levers import (
     WEIGHTS,
     LeverRow,
     LeversSpec,
-    kv_of_token_bytes,
     levers,
-    mixed_total,
-    weights_of_parameters,
 )
 
-TOKEN_BYTES = 196_608
+# 48 layers, 8 KV heads, head dimension 128: 196,608 B per token in FP16; 30 B parameters.
+TOKEN_BYTES = {"bf16": 196_608, "fp8": 98_304}
+WEIGHTS_BYTES = dict(zip(WEIGHTS, (60 * 10**9, 30 * 10**9, 30 * 10**9, 15 * 10**9), strict=True))
 LADDER = (("bf16", "bf16"), ("fp8", "bf16"), ("fp8", "fp8"), ("int4", "fp8"))
 
 
 def table(contexts: tuple[int, ...] = (32 * 1024,), usable: int | None = None) -> list[LeverRow]:
     spec = LeversSpec(
-        weights_bytes=weights_of_parameters(30 * 10**9),
+        weights_bytes=WEIGHTS_BYTES,
         kv_dtypes=KV_DTYPES,
         contexts=contexts,
         sessions=24,
         usable_bytes=usable,
     )
-    return list(levers(spec, kv_of_token_bytes(TOKEN_BYTES)))
+    return list(levers(spec, lambda kv, tokens: TOKEN_BYTES[kv] * tokens))
+
+
+def mixed(row: LeverRow) -> float:
+    """Weights in GB plus KV in GiB, as if they were one unit."""
+    return row.weights_bytes / 10**9 + row.kv_bytes / 2**30
 
 
 def ladder(contexts: tuple[int, ...] = (32 * 1024,)) -> list[LeverRow]:
@@ -41,13 +45,12 @@ def test_the_ladder_of_the_worked_example_in_each_unit() -> None:
     rows = ladder()
     assert [round(row.total_bytes / 10**9, 1) for row in rows] == [214.6, 184.6, 107.3, 92.3]
     assert [round(row.total_bytes / 2**30, 1) for row in rows] == [199.9, 171.9, 99.9, 86.0]
-    mixed = [mixed_total(row.weights_bytes, row.kv_bytes) for row in rows]
-    assert mixed == [204, 174, 102, 87]
+    assert [mixed(row) for row in rows] == [204, 174, 102, 87]
 
 
 def test_adding_gb_to_gib_hides_seven_percent_of_the_kv_part() -> None:
     row = ladder()[0]
-    hidden = row.total_bytes / 10**9 - mixed_total(row.weights_bytes, row.kv_bytes)
+    hidden = row.total_bytes / 10**9 - mixed(row)
     assert hidden / (row.kv_bytes / 10**9) == pytest.approx(0.069, abs=5e-4)
 
 

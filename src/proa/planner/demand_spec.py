@@ -35,13 +35,13 @@ class DemandSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DemandAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """A `DemandSpec` with every answer in it, as exact numbers; `growth` is the whole factor.
+    """A `DemandSpec` with every answer in it, as exact numbers.
 
     `burst_factor` is None where the wait alone decides, `max_wait_…` where no wait was asked.
     """
 
     users: Fraction
-    growth: Fraction
+    growth_per_year: Fraction
     years: Fraction
     active_share: Fraction
     queries_per_user: Fraction
@@ -54,6 +54,13 @@ class DemandAnswers(msgspec.Struct, frozen=True, kw_only=True):
     max_wait_share: Fraction | None
     max_wait_s: Fraction
     assumptions: tuple[Assumption, ...]
+
+    @property
+    def growth(self) -> Fraction:
+        """The factor over all years; exact for whole years."""
+        if self.years.denominator == 1:
+            return (1 + self.growth_per_year) ** int(self.years)
+        return Fraction(float(1 + self.growth_per_year) ** float(self.years))
 
 
 ACTIVE_SHARE = Default(
@@ -140,7 +147,8 @@ def demand_answers(spec: DemandSpec, users: float) -> DemandAnswers:
         FieldError: a number is outside its range.
     """
     answers = Answers()
-    growth, years = _growth(spec)
+    growth = b.checked("growth_per_year", spec.growth_per_year or 0, b.GROWTH)
+    years = (1 if growth else 0) if spec.years is None else spec.years
     is_timed = spec.seconds_per_request is not None
     asks_wait = spec.max_wait_share is not None or spec.max_wait_s is not None
     quiet = Answers()  # what does not enter the result is no assumption
@@ -150,8 +158,8 @@ def demand_answers(spec: DemandSpec, users: float) -> DemandAnswers:
     max_wait_share = waiting.take(spec.max_wait_share, MAX_WAIT_SHARE)
     return DemandAnswers(
         users=b.checked("users", users, b.POSITIVE),
-        growth=growth,
-        years=years,
+        growth_per_year=growth,
+        years=b.checked("years", years, b.YEARS),
         active_share=answers.take(spec.active_share, ACTIVE_SHARE),
         queries_per_user=answers.take(spec.queries_per_user, QUERIES_PER_USER),
         peak_hour_share=answers.take(spec.peak_hour_share, PEAK_HOUR_SHARE),
@@ -168,14 +176,3 @@ def demand_answers(spec: DemandSpec, users: float) -> DemandAnswers:
 
 def _checked_time(seconds: float | None) -> Fraction | None:
     return None if seconds is None else b.checked("seconds_per_request", seconds, b.POSITIVE)
-
-
-def _growth(spec: DemandSpec) -> tuple[Fraction, Fraction]:
-    """The factor over all years, and the years; exact for whole years."""
-    rate = b.checked("growth_per_year", spec.growth_per_year or 0, b.GROWTH)
-    default_years = 1 if spec.growth_per_year else 0
-    given = default_years if spec.years is None else spec.years
-    years = b.checked("years", given, b.YEARS)
-    if years.denominator == 1:
-        return (1 + rate) ** int(years), years
-    return Fraction(float(1 + rate) ** float(years)), years

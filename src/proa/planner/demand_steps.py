@@ -47,8 +47,8 @@ def decode_step(sessions: int, tokens_per_s: Fraction) -> Step:
 
 def _users_steps(a: DemandAnswers, n: DemandNumbers) -> Iterator[Step]:
     if a.growth != 1:
-        rate = percent(float(a.growth) ** (1 / float(a.years)) - 1)
-        filled = f"{written(a.users)} × (1 + {rate})^{written(a.years)}"
+        rate, years = percent(a.growth_per_year), written(a.years)
+        filled = f"{written(a.users)} × (1 + {rate})^{years}"
         yield _step("users", filled, n.users)
     filled = f"{written(n.users)} × {percent(a.active_share)}"
     yield _step("daily_active_users", filled, n.daily_active_users)

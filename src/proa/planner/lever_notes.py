@@ -47,6 +47,18 @@ _FP8_CACHE = Text(
     "attention kernels with an FP8 cache: NVIDIA Ada, Hopper, Blackwell, AMD CDNA 3 and 4. It is "
     "never switched on by itself: --kv-cache-dtype fp8",
 )
+_FP4_HARDWARE = Text(
+    "FP4 연산기: NVIDIA Blackwell, AMD CDNA 4(MXFP4). 그 밖의 GPU에서는 가중치만 4비트로 저장하며 "
+    "메모리는 줄지만 연산은 빨라지지 않음",
+    "FP4 arithmetic: NVIDIA Blackwell, AMD CDNA 4 (MXFP4). Elsewhere only the weights are kept in "
+    "4 bits: less memory, no faster arithmetic",
+)
+_FOUR_BITS = Text(
+    "4비트로 학습하거나 보정한 모델이 아니면 품질 저하가 눈에 띌 수 있음. 자체 데이터로 "
+    "반드시 확인",
+    "quality that may be noticed, unless the model was trained or calibrated in 4 bits: check it "
+    "on data of your own",
+)
 
 _COSTS = {
     ("weights", "bf16"): _NOTHING,
@@ -65,10 +77,16 @@ _COSTS = {
         "quality that may be noticed, more so in small models, reasoning and Korean: check it on "
         "data of your own. At large batches it may be slower than FP8",
     ),
+    ("weights", "nvfp4"): _FOUR_BITS,
+    ("weights", "mxfp4"): _FOUR_BITS,
     ("kv", "bf16"): _NOTHING,
     ("kv", "fp8"): Text(
         "긴 컨텍스트에서 품질이 떨어질 수 있으므로 실제 길이의 자체 데이터로 확인 필요",
         "quality at long contexts: check it on data of your own, at the true length",
+    ),
+    ("kv", "nvfp4"): Text(
+        "FP8보다 품질이 더 떨어질 수 있으므로 실제 길이의 자체 데이터로 반드시 확인",
+        "more quality than FP8 may: check it on data of your own, at the true length",
     ),
 }
 _NEEDS = {
@@ -76,10 +94,16 @@ _NEEDS = {
     ("weights", "fp8"): _FP8_HARDWARE,
     ("weights", "int8"): _INT8_HARDWARE,
     ("weights", "int4"): _INT4_HARDWARE,
+    ("weights", "nvfp4"): _FP4_HARDWARE,
+    ("weights", "mxfp4"): _FP4_HARDWARE,
     ("kv", "bf16"): _ANY,
     ("kv", "fp8"): _FP8_CACHE,
+    ("kv", "nvfp4"): Text(
+        "FP4 KV 캐시를 지원하는 커널: NVIDIA Blackwell",
+        "kernels with an FP4 cache: NVIDIA Blackwell",
+    ),
 }
-_ARITHMETIC = {"fp8": "fp8", "int8": "int8"}
+_ARITHMETIC = {"fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "mxfp4": "fp4"}
 
 
 def lever_note(lever: str, choice: str, gpu: GpuSpec | None = None) -> LeverNote | None:

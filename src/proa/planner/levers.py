@@ -4,24 +4,13 @@ A first pass against the memory that the driver reports; engine overheads are in
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 
 import msgspec
 
 from proa.planner import bounds as b
 
-GB = 10**9
-GIB = 2**30
-_WEIGHT_BYTES = {
-    "bf16": Fraction(2),
-    "fp8": Fraction(1),
-    "int8": Fraction(1),
-    "int4": Fraction(1, 2),
-}
-_KV_BYTES = {"bf16": 2, "fp8": 1}
-
-WEIGHTS = tuple(_WEIGHT_BYTES)
-KV_DTYPES = tuple(_KV_BYTES)
+WEIGHTS = ("bf16", "fp8", "int8", "int4")
+KV_DTYPES = ("bf16", "fp8")
 
 
 class LeversSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,29 +80,3 @@ def _row(spec: LeversSpec, choice: tuple[str, str, int], kv_each: int) -> LeverR
         gpus=None if usable is None else -(-total // usable),
         fits_one_gpu=None if usable is None else total <= usable,
     )
-
-
-def weights_of_parameters(parameters: int) -> dict[str, int]:
-    """Bytes by precision where nothing but the number of parameters is known.
-
-    2, 1, 1 and ½ bytes each; scales and layers that stay in bf16 are not counted (a catalogue
-    model or a config.json has them, per tensor).
-    """
-    return {name: int(parameters * each) for name, each in _WEIGHT_BYTES.items()}
-
-
-def kv_of_token_bytes(bf16_bytes_per_token: int) -> Callable[[str, int], int]:
-    """KV bytes of a session where every token costs the same: bf16 in full, fp8 half."""
-
-    def kv_bytes_per_session(kv: str, tokens: int) -> int:
-        return bf16_bytes_per_token * _KV_BYTES[kv] * tokens // 2
-
-    return kv_bytes_per_session
-
-
-def mixed_total(weights_bytes: int, kv_bytes: int) -> float:
-    """Weights in GB plus KV in GiB, as if they were one unit.
-
-    For comparing with texts that add them so; it is too small by 7 % of the KV part.
-    """
-    return weights_bytes / GB + kv_bytes / GIB

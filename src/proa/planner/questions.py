@@ -6,7 +6,6 @@ import msgspec
 
 from proa.errors import FieldError
 from proa.planner import bounds as b
-from proa.planner.assumptions import Assumption
 from proa.planner.text import Text, written
 
 WEIGHTS = ("bf16", "fp8", "int8", "int4", "nvfp4", "mxfp4")
@@ -54,9 +53,6 @@ _FIELDS = {
     "wait": ("ttft_p95_s",),
     "quality": ("allow_weights", "allow_kv"),
 }
-_ASSUMED = Text(
-    "{question}: 답이 없어 {answer}(으)로 가정", "{question}: not said, taken as {answer}"
-)
 
 
 def five_questions(spec: QuestionsSpec) -> tuple[Question, ...]:
@@ -93,20 +89,6 @@ def five_questions(spec: QuestionsSpec) -> tuple[Question, ...]:
         )
         for key, answer in answers.items()
     )
-
-
-def question_assumptions(questions: Sequence[Question]) -> tuple[Assumption, ...]:
-    """What stands under `assumptions` of a plan: the questions that nobody answered."""
-    told = []
-    for asked in questions:
-        if not asked.is_assumed:
-            continue
-        text = Text(
-            _ASSUMED.ko.format(question=asked.question.ko, answer=asked.answer.ko),
-            _ASSUMED.en.format(question=asked.question.en, answer=asked.answer.en),
-        )
-        told.append(Assumption(field=asked.key, value=asked.answer.en, text=text))
-    return tuple(told)
 
 
 def _check(spec: QuestionsSpec) -> None:
