@@ -81,6 +81,8 @@ def bits_per_weight(quantization: Quantization, input_width: int) -> float:
         return bits + 8 / (group or 16)
     if quantization.format is WeightFormat.MXFP4:
         return bits + 8 / (group or 32)
+    if quantization.format is WeightFormat.FP8 and quantization.block is None:
+        return bits + _ROW_SCALE_BITS / max(input_width, 1)
     if quantization.block:
         return bits + _BLOCK_SCALE_BITS / quantization.block**2
     zero = bits if quantization.method in ("awq", "gptq") else 0.0
