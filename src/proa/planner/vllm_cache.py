@@ -74,9 +74,9 @@ class CachePool(NamedTuple):
 
     @property
     def padding_share(self) -> float:
-        """The part of the pool that stands for layers which are not there."""
+        """The part of the pool that stands for layers which are not there; a lone group has none."""
         held = sum(group.layers for group in self.groups)
-        return 1 - held / (self.layers_per_group * len(self.groups))
+        return max(0.0, 1 - held / (self.layers_per_group * len(self.groups)))
 
 
 def cache_pool(spec: FitSpec, stage: StageLayers, asked: Asked, version: VllmVersion) -> CachePool:
