@@ -21,7 +21,16 @@ from proa.planner.gguf import gguf_weights_bytes
 from proa.planner.kv_cache import layer_kv_bytes, layer_state_bytes
 from proa.planner.layout import pipeline_stages
 from proa.planner.profiles import EngineProfile
-from proa.planner.shared_pool import MIB, Pool, PoolParts, context_tokens, parts, plan, token_bytes
+from proa.planner.shared_pool import (
+    MIB,
+    Pool,
+    PoolParts,
+    context_tokens,
+    lines_inside,
+    parts,
+    plan,
+    token_bytes,
+)
 
 _CELLS = 256
 _SLOTS = 4
@@ -61,7 +70,7 @@ class LlamaCppProfile(EngineProfile):
             part,
             pool,
             profile="llama.cpp",
-            lines=_lines(part, kv_bytes),
+            lines=_lines(part, kv_bytes) + lines_inside(spec, pool, "activation"),
             doubts=_doubts(spec),
         )
         return msgspec.structs.replace(answer, fits=taken <= room)
@@ -122,8 +131,12 @@ def _lines(part: PoolParts, kv_bytes: int) -> tuple[MemoryLine, ...]:
         MemoryLine(name="weights", bytes=part.weights_bytes, source="the file's bits per weight"),
         MemoryLine(name="kv_cache", bytes=kv_bytes, source="cells x layers"),
         MemoryLine(name="activation", bytes=part.activation_bytes, source="logits of a ubatch"),
-        MemoryLine(name="non_torch", bytes=part.non_torch_bytes, source="CUDA context, cuBLAS"),
-        MemoryLine(name="cuda_graphs", inside="non_torch", source="small for llama.cpp"),
+        MemoryLine(
+            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="CUDA context, cuBLAS"
+        ),
+        MemoryLine(
+            name="cuda_graphs", inside="cuda_context_and_nccl", source="small for llama.cpp"
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from proa.planner.shared_pool import (
     context_tokens,
     has_states,
     has_windows,
+    lines_inside,
     parts,
     plan,
     pool_of,
@@ -78,7 +79,8 @@ class SglangProfile(EngineProfile):
             part,
             pool,
             profile=_KNOWN.get((version or (0, 5))[:2], "0.5"),
-            lines=_lines(part, pool, round((1 - share) * before), share),
+            lines=_lines(part, pool, round((1 - share) * before), share)
+            + lines_inside(spec, pool, "engine_reserve"),
             doubts=_doubts(spec),
         )
 
@@ -186,7 +188,9 @@ def _lines(part: PoolParts, pool: Pool, reserve: int, share: float) -> tuple[Mem
     inside = "engine_reserve"
     return (
         MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
-        MemoryLine(name="non_torch", bytes=part.non_torch_bytes, source="start-up logs"),
+        MemoryLine(
+            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="start-up logs"
+        ),
         MemoryLine(name="kv_cache", bytes=pool.kv_cache_bytes, source="free after loading"),
         MemoryLine(
             name=inside, bytes=reserve, source=f"1 - mem_fraction_static ({share:g}), of free"

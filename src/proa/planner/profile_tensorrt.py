@@ -13,7 +13,15 @@ Not modelled:
 from proa.errors import InputError
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.profiles import EngineProfile
-from proa.planner.shared_pool import GIB, PoolParts, parts, plan, pool_of, prefill_bytes
+from proa.planner.shared_pool import (
+    GIB,
+    PoolParts,
+    lines_inside,
+    parts,
+    plan,
+    pool_of,
+    prefill_bytes,
+)
 
 _FRACTION = 0.9
 _BATCHED_TOKENS = 8192
@@ -51,7 +59,8 @@ class TensorRtProfile(EngineProfile):
             part,
             pool,
             profile="1",
-            lines=_lines(part, kv_bytes, max(free - kv_bytes, 0)),
+            lines=_lines(part, kv_bytes, max(free - kv_bytes, 0))
+            + lines_inside(spec, pool, "activation"),
             doubts=("TensorRT-LLM's overheads are estimates, no public start-up log was compared",),
         )
 
@@ -69,7 +78,7 @@ def _parts(spec: FitSpec) -> PoolParts:
 def _lines(part: PoolParts, kv_bytes: int, rest: int) -> tuple[MemoryLine, ...]:
     return (
         MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
-        MemoryLine(name="non_torch", bytes=part.non_torch_bytes, source="an estimate"),
+        MemoryLine(name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="an estimate"),
         MemoryLine(name="activation", bytes=part.activation_bytes, source="an estimate"),
         MemoryLine(name="cuda_graphs", bytes=part.cuda_graph_bytes, source="an estimate"),
         MemoryLine(name="kv_cache", bytes=kv_bytes, source="KvCacheCreator"),

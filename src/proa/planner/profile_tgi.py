@@ -12,7 +12,15 @@ Not modelled:
 from proa.errors import InputError
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.profiles import EngineProfile, parse_version
-from proa.planner.shared_pool import GIB, PoolParts, parts, plan, pool_of, prefill_bytes
+from proa.planner.shared_pool import (
+    GIB,
+    PoolParts,
+    lines_inside,
+    parts,
+    plan,
+    pool_of,
+    prefill_bytes,
+)
 
 _WIGGLE_ROOM = 0.90
 _PREFILL_TOKENS = 4096
@@ -53,7 +61,8 @@ class TgiProfile(EngineProfile):
             part,
             pool,
             profile="3",
-            lines=_lines(part, kv_bytes, part.gpu_bytes - requested),
+            lines=_lines(part, kv_bytes, part.gpu_bytes - requested)
+            + lines_inside(spec, pool, "activation"),
             doubts=_doubts(spec),
         )
 
@@ -61,7 +70,7 @@ class TgiProfile(EngineProfile):
 def _lines(part: PoolParts, kv_bytes: int, reserve: int) -> tuple[MemoryLine, ...]:
     return (
         MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
-        MemoryLine(name="non_torch", bytes=part.non_torch_bytes, source="an estimate"),
+        MemoryLine(name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="an estimate"),
         MemoryLine(name="activation", bytes=part.activation_bytes, source="an estimate"),
         MemoryLine(name="kv_cache", bytes=kv_bytes, source="flash_causal_lm.py, warmup"),
         MemoryLine(name="engine_reserve", bytes=reserve, source="TGI_WIGGLE_ROOM = 0.90"),

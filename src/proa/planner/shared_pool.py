@@ -150,6 +150,23 @@ def plan(
     )
 
 
+def lines_inside(spec: FitSpec, pool: Pool, place: str) -> tuple[MemoryLine, ...]:
+    """Parts that have no line of their own: `place` is where what a step needs is kept."""
+    nccl = "cuda_context_and_nccl"
+    return (
+        MemoryLine(
+            name="fragmentation",
+            bytes=pool.fragmentation_bytes,
+            inside="kv_cache",
+            source="whole blocks",
+        ),
+        MemoryLine(name="attention_workspace", inside=place, source="taken for a step"),
+        MemoryLine(name="batching_buffers", inside=place, source="taken for a step"),
+        MemoryLine(name="tensor_parallel_buffers", inside=nccl, source="all-reduce buffers"),
+        MemoryLine(name="headroom", bytes=spec.headroom_bytes, source="the operator's"),
+    )
+
+
 def prefill_bytes(spec: FitSpec, tokens: int) -> int:
     """Scratch of a prefill of `tokens` tokens: 8 hidden vectors and the widest feed-forward.
 
