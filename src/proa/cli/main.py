@@ -6,6 +6,7 @@ the description in `proa VERB --help`.
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -19,6 +20,11 @@ VERBS = {
     "serve": ("proa.cli.serve", "run the gateway"),
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
     "emulate": ("proa.cli.emulate", "an engine without a GPU, for trials and tests"),
+    "plan": (
+        "proa.cli.plan",
+        "users to GPUs, speed, cost and clause; or GPUs to what they promise",
+    ),
+    "fit": ("proa.cli.fit", "what one engine start would log: weights, KV cache, concurrency"),
     "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),
@@ -59,7 +65,19 @@ def _dispatch(argv: list[str]) -> int:
     module = import_module(VERBS[verb][0])
     parser = argparse.ArgumentParser(prog=f"proa {verb}", description=module.__doc__)
     module.configure(parser)
-    return int(module.run(parser.parse_args(rest)))
+    args, unknown = parser.parse_known_args(rest)
+    if unknown:
+        raise InputError(_unknown(parser, unknown[0]))
+    return int(module.run(args))
+
+
+def _unknown(parser: argparse.ArgumentParser, word: str) -> str:
+    """A word that a verb does not take, with the nearest flags that it has."""
+    flag = word.partition("=")[0]
+    known = dict.fromkeys(re.findall(r"--[a-z0-9][a-z0-9-]*", parser.format_help()))
+    close = get_close_matches(flag, known, n=3) if flag.startswith("-") else []
+    hint = f"did you mean {' or '.join(close)}?" if close else f"see {parser.prog} --help"
+    return f"{flag!r} is nothing that {parser.prog} takes: {hint}"
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -2,10 +2,10 @@
 
 import argparse
 import os
+import pkgutil
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from unicodedata import east_asian_width
 
 LANGUAGES = ("ko", "en")
@@ -26,8 +26,8 @@ class Texts:
 @cache
 def texts_of(verb: str) -> dict[str, dict[str, str]]:
     """All texts of a verb, by language and key; they are for `str.format`."""
-    text = files("proa.cli").joinpath(f"{verb}_texts.toml").read_text(encoding="utf-8")
-    texts: dict[str, dict[str, str]] = tomllib.loads(text)
+    text = pkgutil.get_data(__package__, f"{verb}_texts.toml") or b""
+    texts: dict[str, dict[str, str]] = tomllib.loads(text.decode())
     return texts
 
 
