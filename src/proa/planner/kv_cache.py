@@ -1,6 +1,7 @@
 """Bytes of context: what attention layers keep per token, and linear ones per sequence."""
 
 from enum import StrEnum
+from functools import lru_cache
 from math import ceil
 
 from proa.domain.llm import Attention, GroupedAttention, LatentAttention, LinearAttention, LlmSpec
@@ -9,6 +10,9 @@ from proa.planner.layout import LayoutSpec, pipeline_stages
 
 BLOCK_TOKENS = 16
 """Tokens of one cache block where an engine does not say otherwise."""
+
+_REMEMBERED = 4096
+"""Answers that are kept: a search asks for each layout once per GPU."""
 
 _SPARSE_FP8_BYTES = 656
 _INDEX_SCALE_BYTES = 4
@@ -101,7 +105,11 @@ def kv_bytes_per_token(
     Not modelled:
         block rounding and windows (see `kv_bytes_per_sequence`), states of linear layers.
     """
-    layout = layout or LayoutSpec()
+    return _token_bytes(llm, kv_dtype, layout or LayoutSpec())
+
+
+@lru_cache(_REMEMBERED)
+def _token_bytes(llm: LlmSpec, kv_dtype: KvDtype, layout: LayoutSpec) -> float:
     rows = [
         layer_kv_bytes(group.attention, kv_dtype, tensor_parallel=layout.tensor_parallel)
         for group in llm.layers

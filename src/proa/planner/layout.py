@@ -1,5 +1,7 @@
 """How one model is laid over GPUs."""
 
+from functools import lru_cache
+
 import msgspec
 
 from proa.domain.llm import DenseFeed, LayerGroup, LlmSpec
@@ -64,6 +66,11 @@ def pipeline_stages(llm: LlmSpec, layout: LayoutSpec) -> tuple[StageLayers, ...]
             f"pipeline_parallel = {stages}: accepted is up to {llm.layer_count}, "
             f"the layers of {llm.id}"
         )
+    return _stages(llm, stages)
+
+
+@lru_cache(1024)
+def _stages(llm: LlmSpec, stages: int) -> tuple[StageLayers, ...]:
     base, rest = divmod(llm.layer_count, stages)
     sizes = [base] * stages
     for index in range(2, rest + 2):
