@@ -1,8 +1,8 @@
 """GPUs by their id, which is `family-memory`, or by the names that people write: `find_gpu`."""
 
 import functools
-import pkgutil
 import re
+from pathlib import Path
 
 import msgspec
 
@@ -27,39 +27,46 @@ def find_gpu(name: str) -> GpuSpec:
     """
     found = known_gpu(name)
     if found is None:
-        near = nearest(_plain(name), gpu_rows())
+        near = nearest(plain_gpu_name(name), gpu_rows())
         raise InputError(f"GPU {name!r} is not in the catalogue; nearest: {near}")
     return found
 
 
 def known_gpu(name: str) -> GpuSpec | None:
     """As `find_gpu`, with None for a name that no row has."""
-    row_id = _names().get(_plain(name))
+    row_id = _names().get(plain_gpu_name(name))
     return gpu_rows()[row_id] if row_id else None
 
 
 @functools.cache
 def gpu_rows() -> dict[str, GpuRow]:
     """All rows by id."""
-    lines = (pkgutil.get_data(__package__, "gpus.jsonl") or b"").splitlines()
+    lines = Path(__file__).with_name("gpus.jsonl").read_bytes().splitlines()
     decoder = msgspec.json.Decoder(GpuRow)
     return {row.id: row for row in map(decoder.decode, lines)}
 
 
 @functools.cache
 def _names() -> dict[str, str]:
-    named: dict[str, str] = {}
-    for row in gpu_rows().values():
-        for name in (row.id, row.id.rpartition("-")[0], row.name, *row.aliases):
-            named.setdefault(_plain(name), row.id)
-    return named | {_plain(row_id): row_id for row_id in gpu_rows()}
+    rows = gpu_rows().values()
+    short = {plain_gpu_name(row.id.rpartition("-")[0]): row.id for row in rows}
+    return short | {name: row.id for row in rows for name in gpu_names(row)}
+
+
+def gpu_names(row: GpuRow) -> tuple[str, ...]:
+    """The names that are a row's own: its id, its name and its aliases.
+
+    The id without the memory finds it as well, where no other row has that name.
+    """
+    return tuple(plain_gpu_name(name) for name in (row.id, row.name, *row.aliases))
 
 
 _SEPARATORS = re.compile(r"[\s_/-]+")
 _MAKERS = re.compile(r"^(nvidia|amd|intel|apple)-|\b(geforce|instinct|radeon-(?=rx))-?")
 
 
-def _plain(name: str) -> str:
+def plain_gpu_name(name: str) -> str:
+    """In lower case with `-` between words, and without the words of the maker."""
     joined = _SEPARATORS.sub("-", name.strip().casefold())
     joined = re.sub(r"(\d)-gb\b", r"\1gb", joined)
     return _MAKERS.sub("", _MAKERS.sub("", joined)).strip("-")

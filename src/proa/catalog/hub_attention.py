@@ -75,7 +75,7 @@ def _grouped(fields: HubFields, at: int, layers: int) -> GroupedAttention:
         head_dim=head_dim,
         value_dim=None if value_dim == head_dim else value_dim,
         window=window,
-        shares_kv=_shares(fields, at, layers),
+        shares_kv=shares_kv(fields, at, layers),
         bias=fields.flag("attention_bias", "qkv_bias", "use_qkv_bias") or fields.kind in BIASED,
         qk_norm=fields.flag("use_qk_norm", "qk_norm") or fields.kind in QUERY_KEY_NORM,
         gated=fields.flag("attn_output_gate", "attention_output_gate")
@@ -113,7 +113,8 @@ def _count(table: object, name: str, default: int) -> int:
     return found if isinstance(found, int) else default
 
 
-def _shares(fields: HubFields, at: int, layers: int) -> bool:
+def shares_kv(fields: HubFields, at: int, layers: int) -> bool:
+    """True if layer `at` reads the cache of an earlier one (Gemma 3n and 4, Hunyuan)."""
     last = fields.whole_or_none("num_kv_shared_layers")
     if last:
         return at >= layers - last

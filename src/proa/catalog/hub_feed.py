@@ -1,5 +1,6 @@
 """The feed-forward of one layer of a hub config.json."""
 
+from proa.catalog.hub_attention import shares_kv
 from proa.catalog.hub_fields import HubFields
 from proa.catalog.hub_kinds import TWO_MATRICES
 from proa.domain.llm import DenseFeed, ExpertFeed, Feed
@@ -31,7 +32,10 @@ def feed_of(fields: HubFields, at: int, layers: int) -> Feed:
     experts = _first(fields, _EXPERTS, at)
     if experts and experts > 1 and _is_sparse(fields, at, layers):
         return expert_feed(fields, at)
-    return DenseFeed(intermediate=_dense_size(fields, at, bool(experts)), gated=is_gated(fields))
+    size = _dense_size(fields, at, bool(experts))
+    if fields.flag("use_double_wide_mlp") and shares_kv(fields, at, layers):  # Gemma 4 E2B
+        size *= 2
+    return DenseFeed(intermediate=size, gated=is_gated(fields))
 
 
 def is_gated(fields: HubFields) -> bool:

@@ -7,17 +7,18 @@ def _words(text: str) -> frozenset[str]:
 
 KNOWN_KINDS = _words(
     """
-    apertus arcee axk1 baichuan bailing_moe chatglm cohere cohere2 deepseek deepseek_v2 deepseek_v3
-    deepseek_v32 deepseek_v4 dots1 ernie4_5 ernie4_5_moe exaone exaone4 exaone_moe falcon gemma
-    gemma2 gemma3 gemma3n gemma4 glm glm4 glm4_moe glm4v glm4v_moe glm4_moe_lite glm_moe_dsa
-    gpt_neox gpt_oss granite granitemoe granitemoehybrid granitemoeshared hunyuan hunyuan_v1_dense
-    hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 jamba kimi_k2 kimi_k25 kimi_linear kimi_vl
-    llama llama4 mimo mimo_v2 mimo_v2_flash minimax minimax_m1 minimax_m2 minimax_m3 minimax_m3_vl
-    minicpm minicpm3 ministral ministral3 mistral mistral3 mistral4 mixtral mllama nemotron
-    nemotron-nas
-    nemotron_h olmo olmo2 olmo3 olmoe opt phi phi3 phimoe qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen3
-    qwen3_moe qwen3_next qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe sarvam_moe sarvam_mla seed_oss
-    smollm3 solar_open stablelm starcoder2 step3p5 step3p7 step3_text yi
+    apertus arcee axk1 baichuan bailing_moe chatglm cohere cohere2 deepseek deepseek_v2
+    deepseek_v3 deepseek_v32 deepseek_v4 dots1 ernie4_5 ernie4_5_moe exaone exaone4 exaone4_5
+    exaone_moe falcon gemma gemma2 gemma3 gemma3n gemma4 glm glm4 glm4_moe glm4_moe_lite glm4v
+    glm4v_moe glm_moe_dsa gpt_neox gpt_oss granite granitemoe granitemoehybrid
+    granitemoeshared hunyuan hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm2
+    internlm3 jamba kimi_k2 kimi_k25 kimi_linear kimi_vl llama llama4 llava llava_next mimo
+    mimo_v2 mimo_v2_flash minicpm minicpm3 minimax minimax_m1 minimax_m2 minimax_m3
+    minimax_m3_vl ministral ministral3 mistral mistral3 mistral4 mixtral mllama nemotron
+    nemotron-nas nemotron_h olmo olmo2 olmo3 olmoe opt phi phi3 phimoe qwen2 qwen2_5_vl
+    qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_moe qwen3_next qwen3_vl qwen3_vl_moe
+    sarvam_mla sarvam_moe seed_oss smollm3 solar_open stablelm starcoder2 step3_text step3p5
+    step3p7 yi
     """
 )
 """Families whose weights were checked against, or are plainly described by, their config.json."""

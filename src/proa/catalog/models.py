@@ -1,7 +1,7 @@
 """Models by the names that the hub gives them: `find_model`."""
 
 import functools
-import pkgutil
+from pathlib import Path
 
 import msgspec
 
@@ -14,8 +14,9 @@ from proa.errors import InputError
 class ModelRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of models.jsonl: what a public config.json says, under its own keys.
 
-    `parameters` is a published count of all numbers, embeddings included. A row with `like` has
-    the architecture of that other row; `quantization_config` replaces the one that it has.
+    `parameters` is a published count of all numbers, embeddings included; `extra_parameters`
+    those outside the decoder where config.json does not tell (a vision tower). A row with `like`
+    has the architecture of that other row; `quantization_config` replaces the one that it has.
     """
 
     id: str
@@ -24,6 +25,7 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     config: msgspec.Raw = msgspec.Raw()
     like: str | None = None
     quantization_config: msgspec.Raw = msgspec.Raw()
+    extra_parameters: int | None = None
     aliases: tuple[str, ...] = ()
 
 
@@ -55,7 +57,7 @@ def model_ids() -> tuple[str, ...]:
 @functools.cache
 def model_rows() -> dict[str, ModelRow]:
     """All rows by id, with their configs not yet decoded."""
-    lines = (pkgutil.get_data(__package__, "models.jsonl") or b"").splitlines()
+    lines = Path(__file__).with_name("models.jsonl").read_bytes().splitlines()
     decoder = msgspec.json.Decoder(ModelRow)
     return {row.id: row for row in map(decoder.decode, lines)}
 
@@ -76,11 +78,29 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _model(row_id: str) -> LlmSpec:
-    row = model_rows()[row_id]
-    config = row_config(row)
-    llm = llm_from_config(config, id=row.id, source=row.source)
-    parameters = row.parameters or (model_rows()[row.like].parameters if row.like else None)
-    return msgspec.structs.replace(llm, parameters=parameters)
+    return model_of_row(model_rows()[row_id])
+
+
+def model_of_row(row: ModelRow) -> LlmSpec:
+    """What a row says, with what it takes over from the row that it is like.
+
+    Raises:
+        InputError: its config.json lacks a field.
+    """
+    llm = llm_from_config(row_config(row), id=row.id, source=row.source)
+    chain = _chain(row)
+    told = [each.extra_parameters for each in chain if each.extra_parameters is not None]
+    counts = [each.parameters for each in chain if each.parameters is not None]
+    return msgspec.structs.replace(
+        llm,
+        parameters=counts[0] if counts else None,
+        extra_parameters=told[0] if told else llm.extra_parameters,
+    )
+
+
+def _chain(row: ModelRow) -> list[ModelRow]:
+    """The row, the row that it is like, and so on."""
+    return [row] if row.like is None else [row, *_chain(model_rows()[row.like])]
 
 
 def row_config(row: ModelRow) -> dict[str, object]:
