@@ -4,8 +4,8 @@ import pytest
 
 from proa.domain.llm import GroupedAttention, LlmSpec
 from proa.planner.layout import LayoutSpec
+from proa.planner.tensor import Role
 from proa.planner.tensors import (
-    Role,
     active_parameter_count,
     all_tensors,
     is_quantised,

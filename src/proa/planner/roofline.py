@@ -16,6 +16,7 @@ from proa.domain.llm import (
     WeightFormat,
 )
 from proa.planner.kv_cache import KvDtype, layer_kv_bytes, layer_state_bytes
+from proa.planner.layer_tensors import layer_tensors
 from proa.planner.layout import LayoutSpec
 from proa.planner.links import (
     LinkSpec,
@@ -24,7 +25,8 @@ from proa.planner.links import (
     all_to_all_s_per_byte,
 )
 from proa.planner.step_formula import Work
-from proa.planner.tensors import Role, Tensor, is_quantised, layer_tensors, outer_tensors
+from proa.planner.tensor import Role, Tensor
+from proa.planner.tensors import is_quantised, outer_tensors
 from proa.planner.weights import bits_per_weight
 
 _ACTIVATION_BYTES = 2

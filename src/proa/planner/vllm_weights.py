@@ -13,8 +13,10 @@ from proa.domain.llm import (
     WeightFormat,
 )
 from proa.planner.fit_spec import FitSpec
+from proa.planner.layer_tensors import layer_tensors
 from proa.planner.layout import StageLayers
-from proa.planner.tensors import Role, Tensor, is_quantised, layer_tensors
+from proa.planner.tensor import Role, Tensor
+from proa.planner.tensors import is_quantised
 from proa.planner.vllm_versions import VllmVersion
 from proa.planner.weights import outer_of_stage, plain_bits, tensor_bits
 

@@ -4,8 +4,10 @@ import msgspec
 
 from proa.domain.llm import LlmSpec, Quantization, WeightFormat
 from proa.errors import InputError
+from proa.planner.layer_tensors import layer_tensors
 from proa.planner.layout import LayoutSpec, StageLayers, pipeline_stages
-from proa.planner.tensors import Role, Tensor, is_quantised, layer_tensors, outer_tensors
+from proa.planner.tensor import Role, Tensor
+from proa.planner.tensors import is_quantised, outer_tensors
 
 _BITS = {
     WeightFormat.FP32: 32.0,
