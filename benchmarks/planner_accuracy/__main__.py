@@ -1,10 +1,10 @@
-"""`python -m benchmarks.planner_accuracy memory`."""
+"""`python -m benchmarks.planner_accuracy memory calibrated`."""
 
 import sys
 
-from benchmarks.planner_accuracy import memory
+from benchmarks.planner_accuracy import calibrated, memory
 
-_PARTS = {"memory": memory.report}
+_PARTS = {"memory": memory.report, "calibrated": calibrated.report}
 
 
 def main(arguments: list[str]) -> int:

@@ -47,6 +47,7 @@ class MemoryStats(msgspec.Struct, frozen=True, kw_only=True):
 
     cases: int
     median: float
+    within_half: float
     within_1: float
     within_3: float
     within_5: float
@@ -73,6 +74,7 @@ def memory_stats(cases: list[MemoryCase]) -> MemoryStats:
     return MemoryStats(
         cases=count,
         median=errors[count // 2],
+        within_half=within(0.005),
         within_1=within(0.01),
         within_3=within(0.03),
         within_5=within(0.05),
