@@ -1,6 +1,8 @@
 """One table of the user's TOML rows; errors name file, key, value and what is accepted."""
 
+import re
 from collections.abc import Mapping
+from fractions import Fraction
 
 from proa.errors import ConfigError
 from proa.units import parse_bytes
@@ -53,14 +55,14 @@ class UserTable:
         return tuple(found)
 
     def size(self, key: str, default: int | None = None) -> int:
-        """Bytes, written as `"48 GiB"` or as a whole number.
+        """Bytes, written as `"48 GiB"`, `"44.4 GiB"` (rounded down) or as a whole number.
 
         Raises:
             ConfigError: it is missing or no size.
         """
         found = self._table.get(key, default)
         try:
-            size = parse_bytes(str(found)) if isinstance(found, str | int) else 0
+            size = _bytes(str(found)) if isinstance(found, str | int) else 0
         except ValueError as bad:
             raise self.wrong(key, str(bad).partition("accepted is ")[2]) from bad
         if size <= 0 or isinstance(found, bool):
@@ -106,3 +108,14 @@ class UserTable:
     def raw(self) -> dict[str, object]:
         """The table as it is."""
         return dict(self._table)
+
+
+_BINARY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([KMGT])iB", re.ASCII | re.IGNORECASE)
+
+
+def _bytes(text: str) -> int:
+    """As `parse_bytes`; drivers report `44.4 GiB`, which is rounded down here, not refused."""
+    part = _BINARY.fullmatch(text.strip())
+    if part is None:
+        return parse_bytes(text)
+    return int(Fraction(part[1]) * parse_bytes(f"1 {part[2]}iB"))
