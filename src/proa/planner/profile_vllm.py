@@ -52,22 +52,36 @@ class _Parts(NamedTuple):
     non_torch: int
     graphs: int
 
+    @property
+    def taken(self) -> int:
+        """What is not the cache's, graphs apart."""
+        return self.weights + self.activation + self.non_torch
+
+
+class _Cache(NamedTuple):
+    kv_bytes: int
+    pool: CachePool
+    asked: Asked
+
+    @property
+    def blocks(self) -> int:
+        return self.pool.blocks(self.kv_bytes)
+
+    @property
+    def block_bytes(self) -> float:
+        return self.pool.page_bytes * self.pool.layers_per_group
+
+    @property
+    def lost_bytes(self) -> int:
+        """Beyond whole blocks, and in blocks of groups that have fewer layers than others."""
+        used = self.blocks * self.block_bytes
+        return round(max(0.0, self.kv_bytes - used) + used * self.pool.padding_share)
+
 
 def _stage_plan(spec: FitSpec, stage: StageLayers, key: Version, version: VllmVersion) -> FitPlan:
-    parts = _parts(spec, stage, version)
-    taken = parts.weights + parts.activation + parts.non_torch
-    kv = parts.requested - taken - (parts.graphs if version.counts_graphs else 0)
-    if spec.kv_cache_memory_bytes is not None:
-        kv = spec.kv_cache_memory_bytes
-    batch = batch_of(spec, version)
-    length = spec.max_model_len or spec.llm.max_context
-    asked = Asked(length, batch.tokens * version.steps_in_flight, spec.draft_tokens)
-    pool = cache_pool(spec, stage, asked, version)
-    blocks = pool.blocks(kv)
+    parts, cache = _parts(spec, stage, version), _cache(spec, stage, version)
     reasons = doubts(spec, version)
-    margin = parts.gpu * (_UNSURE_SHARE if reasons else _SURE_SHARE)
-    needed = pool.blocks_per_sequence * pool.page_bytes * pool.layers_per_group
-    concurrency = pool.concurrency(blocks)
+    concurrency = cache.pool.concurrency(cache.blocks)
     return FitPlan(
         engine="vllm",
         engine_version=spec.engine_version or "",
@@ -78,23 +92,43 @@ def _stage_plan(spec: FitSpec, stage: StageLayers, key: Version, version: VllmVe
         activation_bytes=parts.activation,
         non_torch_bytes=parts.non_torch,
         cuda_graph_bytes=parts.graphs,
-        fragmentation_bytes=_lost_bytes(pool, kv, blocks),
-        headroom_bytes=parts.gpu - parts.requested + spec.headroom_bytes,
-        kv_cache_bytes=kv,
+        fragmentation_bytes=cache.lost_bytes,
+        headroom_bytes=parts.gpu - parts.requested,
+        kv_cache_bytes=cache.kv_bytes,
         kv_bytes_per_token=kv_bytes_per_token(spec.llm, spec.kv_dtype, layout=spec.layout),
-        kv_cache_tokens=pool.printed_tokens(blocks, asked, version),
-        plannable_tokens=int(concurrency * length),
-        max_model_len=length,
+        kv_cache_tokens=cache.pool.printed_tokens(cache.blocks, cache.asked, version),
+        plannable_tokens=int(concurrency * cache.asked.max_model_len),
+        max_model_len=cache.asked.max_model_len,
         max_concurrency=concurrency,
-        fits=kv > 0 and needed + margin <= kv,
-        lines=_lines(parts, version, kv, _lost_bytes(pool, kv, blocks)),
+        fits=_fits(spec, parts, cache, sure=not reasons),
+        lines=_lines(parts, version, cache),
         doubts=reasons,
         warnings=version_warnings(spec, version),
     )
 
 
+def _cache(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Cache:
+    parts = _parts(spec, stage, version)
+    kv = parts.requested - parts.taken - (parts.graphs if version.counts_graphs else 0)
+    length = spec.max_model_len or spec.llm.max_context
+    tokens = batch_of(spec, version).tokens * version.steps_in_flight
+    asked = Asked(length, tokens, spec.draft_tokens)
+    told = spec.kv_cache_memory_bytes
+    return _Cache(kv if told is None else told, cache_pool(spec, stage, asked, version), asked)
+
+
+def _fits(spec: FitSpec, parts: _Parts, cache: _Cache, *, sure: bool) -> bool:
+    """A sequence of the longest context has room, with a margin, and the engine its share."""
+    margin = parts.gpu * (_SURE_SHARE if sure else _UNSURE_SHARE)
+    needed = cache.pool.blocks_per_sequence * cache.block_bytes
+    share = parts.requested
+    if spec.kv_cache_memory_bytes is not None:
+        share = parts.taken + spec.kv_cache_memory_bytes
+    return needed + margin <= cache.kv_bytes and share + spec.taken_bytes <= parts.gpu
+
+
 def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
-    """Estimates, each replaced by what was measured; what others hold makes the GPU smaller."""
+    """Estimates, each replaced by what was measured."""
     known = spec.measured or MeasuredMemory()
     gpu = known.gpu_bytes or spec.gpu.usable_bytes
     share = spec.gpu_memory_utilization or version.utilization
@@ -112,12 +146,7 @@ def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
     )
 
 
-def _lost_bytes(pool: CachePool, kv: int, blocks: int) -> int:
-    used = blocks * pool.page_bytes * pool.layers_per_group
-    return round(max(0.0, kv - used) + used * pool.padding_share)
-
-
-def _lines(parts: _Parts, version: VllmVersion, kv: int, lost: int) -> tuple[MemoryLine, ...]:
+def _lines(parts: _Parts, version: VllmVersion, cache: _Cache) -> tuple[MemoryLine, ...]:
     logs = f"start-up logs of vLLM, {version.sampler_bytes:g} B per logit"
     counted = "taken off the cache" if version.counts_graphs else "beside it, in the headroom"
     rows: tuple[tuple[str, int | None, str | None, str], ...] = (
@@ -125,8 +154,8 @@ def _lines(parts: _Parts, version: VllmVersion, kv: int, lost: int) -> tuple[Mem
         ("cuda_context_and_nccl", parts.non_torch, None, "non-torch memory in start-up logs"),
         ("activation", parts.activation, None, logs),
         ("cuda_graphs", parts.graphs, None, f"vLLM's estimate, {counted}"),
-        ("kv_cache", kv, None, "what is left of the engine's share"),
-        ("fragmentation", lost, "kv_cache", "whole blocks, groups of unequal layers"),
+        ("kv_cache", cache.kv_bytes, None, "what is left of the engine's share"),
+        ("fragmentation", cache.lost_bytes, "kv_cache", "whole blocks, groups of unequal layers"),
         ("attention_workspace", None, "activation", "vLLM profiles it in the dummy run"),
         ("batching_buffers", None, "activation", "sampler and input buffers of the dummy run"),
         ("tensor_parallel_buffers", None, "cuda_context_and_nccl", "all-reduce buffers"),
