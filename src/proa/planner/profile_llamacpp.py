@@ -23,6 +23,7 @@ from proa.planner.layout import pipeline_stages
 from proa.planner.profiles import EngineProfile
 from proa.planner.shared_pool import (
     MIB,
+    UNSURE_SHARE,
     Pool,
     PoolParts,
     context_tokens,
@@ -36,6 +37,7 @@ _CELLS = 256
 _SLOTS = 4
 _UBATCH = 512
 _CONTEXT_MIB = 350
+_SURE_SHARE = 0.01  # of the GPU: a file's bits per weight, the size of the context
 
 
 class LlamaCppProfile(EngineProfile):
@@ -73,7 +75,8 @@ class LlamaCppProfile(EngineProfile):
             lines=_lines(part, kv_bytes) + lines_inside(spec, pool, "activation"),
             doubts=_doubts(spec),
         )
-        return msgspec.structs.replace(answer, fits=taken <= room)
+        margin = part.gpu_bytes * (UNSURE_SHARE if answer.doubts else _SURE_SHARE)
+        return msgspec.structs.replace(answer, fits=taken + margin <= room)
 
 
 def cells(tokens: int) -> int:
