@@ -18,7 +18,7 @@ class GpuRow(GpuSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def find_gpu(name: str) -> GpuSpec:
-    """The GPU with this id or alias; case, blanks, `_` and the words of the maker do not matter.
+    """The GPU with this id or alias; case, what stands between words, and the maker do not matter.
 
     `H100-80GB-SXM`, `NVIDIA GeForce RTX 5090` and `5090` are found.
 
@@ -27,7 +27,7 @@ def find_gpu(name: str) -> GpuSpec:
     """
     found = known_gpu(name)
     if found is None:
-        near = nearest(plain_gpu_name(name), gpu_rows())
+        near = nearest(name, gpu_rows())
         raise InputError(f"GPU {name!r} is not in the catalogue; nearest: {near}")
     return found
 
@@ -61,12 +61,10 @@ def gpu_names(row: GpuRow) -> tuple[str, ...]:
     return tuple(plain_gpu_name(name) for name in (row.id, row.name, *row.aliases))
 
 
-_SEPARATORS = re.compile(r"[\s_/-]+")
-_MAKERS = re.compile(r"^(nvidia|amd|intel|apple)-|\b(geforce|instinct|radeon-(?=rx))-?")
+_MAKERS = re.compile(r"\b(nvidia|amd|intel|apple|tesla|geforce|instinct|radeon(?=[ -]rx))\b")
+_BETWEEN = re.compile(r"[^a-z0-9.]+")
 
 
 def plain_gpu_name(name: str) -> str:
-    """In lower case with `-` between words, and without the words of the maker."""
-    joined = _SEPARATORS.sub("-", name.strip().casefold())
-    joined = re.sub(r"(\d)-gb\b", r"\1gb", joined)
-    return _MAKERS.sub("", _MAKERS.sub("", joined)).strip("-")
+    """In lower case, without the words of the maker, and with nothing between words."""
+    return _BETWEEN.sub("", _MAKERS.sub("", name.casefold().replace("_", "-")))

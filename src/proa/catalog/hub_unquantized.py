@@ -82,6 +82,9 @@ def _is_most(fields: HubFields, role: str, named: set[int], layers: int) -> bool
     every = fields.whole_or_none("full_attention_interval")
     if role == "attention" and every:
         able = layers // every
+    pattern = fields.text("hybrid_override_pattern")
+    if pattern and role in ("attention", "attention_output"):
+        able = pattern.count("*")
     return len(named) > _MOST * able
 
 
