@@ -135,7 +135,7 @@ def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
     batch = batch_of(spec, version)
     estimates = (
         (known.weights_bytes, loaded_bytes(spec, stage, version)),
-        (known.activation_bytes, activation_bytes(spec, version, batch)),
+        (known.activation_bytes, activation_bytes(spec, version, batch, samples=stage.last)),
         (known.non_torch_bytes, non_torch_bytes(spec, version)),
         (known.cuda_graph_bytes, graph_bytes(spec, batch)),
     )

@@ -10,7 +10,7 @@ VOCABULARY_MULTIPLE = 64
 """Engines pad the vocabulary to this (vLLM: DEFAULT_VOCAB_PADDING_SIZE)."""
 
 
-_WHOLE_TOWERS = ("Kimi", "Mistral3", "Pixtral", "Llava")
+_WHOLE_TOWERS = ("KimiK25", "Mistral3", "Pixtral", "Llava")
 
 
 def outer_tensors(llm: LlmSpec) -> tuple[Tensor, ...]:

@@ -74,7 +74,7 @@ class CachePool(NamedTuple):
 
     @property
     def padding_share(self) -> float:
-        """The part of the pool that stands for layers which are not there; a lone group has none."""
+        """The part of the pool for layers that are not there; a lone group has none."""
         held = sum(group.layers for group in self.groups)
         return max(0.0, 1 - held / (self.layers_per_group * len(self.groups)))
 

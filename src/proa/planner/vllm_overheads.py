@@ -11,12 +11,13 @@ GIB = 2**30
 _LARGE_GPU_BYTES = 70 * GIB
 _VISION_BYTES = 0.25 * GIB
 _LINK_BYTES_PER_S = 200e9
+_STAGE_NON_TORCH_BYTES = 0.07 * GIB
 _HIDDEN_COPIES = 1.14
 _GRAPH_BYTES_PER_LAYER = 0.02 * GIB
 _GRAPH_BYTES_SMALL = 0.2 * GIB
 _NON_TORCH_GIB = {
     "nvidia": {1: 0.14, 2: 0.55, 4: 0.60, 8: 0.87},
-    "nvidia, symmetric": {1: 0.25, 2: 2.08, 4: 2.17, 8: 2.20},
+    "nvidia, symmetric": {1: 0.25, 2: 2.08, 4: 2.17, 8: 2.35},
     "amd": {1: 1.20, 2: 1.40, 4: 1.70, 8: 3.50},
 }
 
@@ -42,8 +43,10 @@ def batch_of(spec: FitSpec, version: VllmVersion) -> Batch:
     return Batch(tokens, min(spec.max_num_seqs or sequences, tokens))
 
 
-def activation_bytes(spec: FitSpec, version: VllmVersion, batch: Batch) -> float:
-    """Torch's peak in the profile run above the weights.
+def activation_bytes(
+    spec: FitSpec, version: VllmVersion, batch: Batch, *, samples: bool = True
+) -> float:
+    """Torch's peak in the profile run above the weights; the last pipeline stage `samples`.
 
     peak = base + 1.14 x tokens x hidden x 2 + vision's 0.25 GiB
          + max(sequences x vocabulary x bytes of the sampler, feed-forward of all tokens)
@@ -56,8 +59,8 @@ def activation_bytes(spec: FitSpec, version: VllmVersion, batch: Batch) -> float
     llm = spec.llm
     kept = version.base_gib * GIB + _HIDDEN_COPIES * batch.tokens * llm.hidden * 2
     kept += _VISION_BYTES if llm.extra_parameters else 0
-    sampler = batch.sequences * llm.vocab * version.sampler_bytes
-    forward = max((_dense_bytes(spec, batch.tokens), 2.0 * batch.tokens * llm.hidden * 2))
+    sampler = batch.sequences * llm.vocab * version.sampler_bytes if samples else 0.0
+    forward = max(_dense_bytes(spec, batch.tokens), 4.0 * batch.tokens * llm.hidden)
     workspace = _expert_bytes(spec, batch.tokens)
     if _keeps_buffers(spec, version):
         return kept + max(sampler, forward) + workspace
@@ -69,6 +72,8 @@ def non_torch_bytes(spec: FitSpec, version: VllmVersion) -> float:
     tensor_parallel = spec.layout.tensor_parallel
     linked = (spec.gpu.link_bytes_per_s or 0.0) >= _LINK_BYTES_PER_S or tensor_parallel == 1
     family = "nvidia, symmetric" if version.large_links and linked else "nvidia"
+    if tensor_parallel == 1 and spec.layout.pipeline_parallel > 1:
+        return _STAGE_NON_TORCH_BYTES
     table = _NON_TORCH_GIB["amd" if spec.gpu.vendor == "amd" else family]
     return table[min(table, key=lambda known: abs(known - tensor_parallel))] * GIB
 

@@ -37,7 +37,7 @@ class VllmVersion(NamedTuple):
 
 _V0 = VllmVersion(_SELECTED_BYTES, _SELECTED_BASE, triton_mxfp4=False, whole_prompts=True)
 _V0_10 = VllmVersion(_SORTED_BYTES, _SORTED_BASE, triton_mxfp4=False)
-_V0_11 = VllmVersion(_SELECTED_BYTES, _SELECTED_BASE)
+_V0_11 = VllmVersion(10.9, 0.44)
 _V0_13 = VllmVersion(_SORTED_BYTES, _SORTED_BASE)
 _V0_16 = _V0_13._replace(keeps_expert_buffers_on_rocm=True)
 _V0_14 = _V0_16._replace(keeps_expert_buffers=True)

@@ -25,7 +25,7 @@ _LARGE = 10 * _MIB
 _SEGMENT = 2 * _MIB
 _FUSED = {"k": "q", "v": "q", "kv_a": "q_a"}
 _EXPERT_MULTIPLE = 128
-_ROCM_ROW_BYTES = 256
+_ROCM_ROW_PADDING = 128
 _ROCM_FP8_GROWTH = 1.0075
 
 
@@ -49,6 +49,8 @@ def loaded_bytes(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> int
         if count:
             total += count * sum(map(allocated_bytes, _layer(spec, group, version)))
             total += count * _absorbed(group.attention, spec.layout.tensor_parallel)
+    if spec.draft_tokens and stage.last:
+        total += llm.draft_layers * _draft_layer(spec, version)
     return ceil(total + rotary_bytes(llm))
 
 
@@ -88,11 +90,20 @@ def _layer(spec: FitSpec, group: LayerGroup, version: VllmVersion) -> Iterator[f
     yield from fused.values()
 
 
+def _draft_layer(spec: FitSpec, version: VllmVersion) -> float:
+    """A layer that guesses ahead: like the last one, after a matrix that joins two rows."""
+    joined = 2 * spec.llm.hidden**2 * plain_bits(spec.plain) / 8
+    group = spec.llm.layers[-1]
+    absorbed = _absorbed(group.attention, spec.layout.tensor_parallel)
+    return joined + absorbed + sum(map(allocated_bytes, _layer(spec, group, version)))
+
+
 def _expert_padding(spec: FitSpec, feed: ExpertFeed, name: str, version: VllmVersion) -> float:
     """How much larger kernels want experts than they are.
 
     Quantised ones without a gate in multiples of 128 (since 0.17); mxfp4 in multiples of 256 of
-    the hidden width, with Marlin in 128 of their own too; ROCm adds 256 bytes to a row of 512.
+    the hidden width, with Marlin in 128 of their own too; ROCm adds 128 numbers to rows of
+    whole 512 bytes.
 
     Source:
         vLLM, fused_moe/oracle, quantization/mxfp4.py, VLLM_ROCM_MOE_PADDING.
@@ -107,7 +118,7 @@ def _expert_padding(spec: FitSpec, feed: ExpertFeed, name: str, version: VllmVer
         )
     if spec.gpu.vendor == "amd" and name == "up":
         row = hidden * (1 if quantization is not None else 2)
-        return 1 + _ROCM_ROW_BYTES / row if row % 512 == 0 else 1.0
+        return 1 + _ROCM_ROW_PADDING / hidden if row % 512 == 0 else 1.0
     if quantization is not None and not feed.gated and version.pads_experts:
         return _grown(width, _EXPERT_MULTIPLE)
     return 1.0
