@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
+from statistics import stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -23,8 +24,8 @@ from benchmarks.subjects import StartError, await_port, free_port
 from proa.providers import llamacpp_server
 
 SLOTS = (4, 2)
-ROUNDS = 3
-SETTLE_S = 4.0
+ROUNDS = 8
+SETTLE_S = 2.0
 _LOADED_WITHIN_S = 20.0
 SHORTEST, LONGEST = 16, 64
 _MODEL = "smollm2"
@@ -37,18 +38,24 @@ async def two_real_engines(seconds: float) -> dict[str, Any]:
     Raises:
         StartError: xllamacpp or its model is missing, or something did not start.
     """
-    direct, relayed = [], []
+    direct: list[float] = []
+    relayed: list[float] = []
     with TemporaryDirectory(prefix="proa-policies-") as directory, _engines() as ports:
         for number in range(ROUNDS):
-            targets = list(zip(ports, SLOTS, strict=True))
-            direct.append(await _tokens_per_s(targets, seconds, seed=number))
-            with proa_before(Path(directory), ports) as port:
-                all_users = [(port, sum(SLOTS))]
-                relayed.append(await _tokens_per_s(all_users, seconds, seed=number))
+            for is_direct in (True, False) if number % 2 else (False, True):
+                if is_direct:
+                    apart = list(zip(ports, SLOTS, strict=True))
+                    direct.append(await _tokens_per_s(apart, seconds, seed=number))
+                    continue
+                with proa_before(Path(directory), ports) as port:
+                    together = [(port, sum(SLOTS))]
+                    relayed.append(await _tokens_per_s(together, seconds, seed=number))
+    shares = [ours / theirs for ours, theirs in zip(relayed, direct, strict=True)]
     return {
         "direct_tokens_per_s": [round(each, 1) for each in direct],
         "proa_tokens_per_s": [round(each, 1) for each in relayed],
         "share": round(sum(relayed) / sum(direct), 4),
+        "share_error": round(stdev(shares) / len(shares) ** 0.5, 4),
     }
 
 

@@ -15,7 +15,7 @@ def table(data: dict[str, Any]) -> str:
                      f"{found['attainment']:.1%} good")  # fmt: skip
     if "llamacpp" in data:
         text = "two real llama.cpp engines, tok/s: proa {proa_tokens_per_s}, direct clients "
-        text += "{direct_tokens_per_s}, {share:.1%} of them"
+        text += "{direct_tokens_per_s}, {share:.1%} ± {share_error:.1%} of them"
         lines.append(text.format(**data["llamacpp"]))
     lines += _virtual(data.get("virtual", {}))
     return "\n".join(lines)
