@@ -226,3 +226,5 @@ def test_the_load_of_an_engine_is_told_and_what_is_unknown_is_null() -> None:
     assert main["context_tokens"] == {"tiny": None}
     assert (fresh["load"], fresh["foreign"], fresh["max_concurrent"]) == (None, None, None)
     assert (fresh["version"], fresh["adapters"], fresh["flags"]) == (None, None, {})
+    assert main["kind"] == "vllm"
+    assert main["notices_closed_client_within_s"] == {"stream": 0.05, "whole": 0.05}

@@ -2,10 +2,11 @@
 
 import msgspec
 
-from proa.domain.fleet import EngineState, EngineView
+from proa.domain.fleet import EngineKind, EngineState, EngineView
 from proa.domain.load import CacheView
 from proa.domain.outcome import Outcome
 from proa.domain.timing import EngineTiming
+from proa.engines.adapters import ADAPTERS
 from proa.telemetry.load_metrics import counts_requests
 from proa.telemetry.process import GatewayView, WorkerView
 from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
@@ -81,10 +82,17 @@ def _engine(view: GatewayView, engine: EngineView) -> Json:
         "adapters": engine.adapters
         and [{"name": adapter.name, "parent": adapter.parent} for adapter in engine.adapters],
         "flags": engine.flags,
+        "notices_closed_client_within_s": _cancel_habit(engine.kind),
         **_load(view, engine.name),
     }
     slot = view.engine_slots.get(engine.name)
     return known if slot is None else known | _counters(view, slot)
+
+
+def _cancel_habit(kind: EngineKind) -> Json:
+    """How long such an engine may go on for a client that left; null where nobody measured it."""
+    habit = ADAPTERS[kind].cancel_habit
+    return {"stream": habit.stream_s, "whole": habit.whole_s}
 
 
 def _load(view: GatewayView, name: str) -> Json:
