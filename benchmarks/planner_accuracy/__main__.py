@@ -1,10 +1,14 @@
-"""`python -m benchmarks.planner_accuracy memory calibrated`."""
+"""`python -m benchmarks.planner_accuracy memory memory-folds calibrated`."""
 
 import sys
 
-from benchmarks.planner_accuracy import calibrated, memory
+from benchmarks.planner_accuracy import calibrated, memory, memory_folds
 
-_PARTS = {"memory": memory.report, "calibrated": calibrated.report}
+_PARTS = {
+    "memory": memory.report,
+    "memory-folds": memory_folds.report,
+    "calibrated": calibrated.report,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -90,20 +90,8 @@ def by_kind(cases: list[MemoryCase]) -> dict[str, MemoryStats]:
     return {name: memory_stats(part) for name, part in sliced.items() if part}
 
 
-def report() -> str:
-    """Tables in Markdown: the pinned versions, then starts of which something is not known."""
-    cases = memory_cases(boot_rows())
-    pinned = [case for case in cases if case.row.is_pinned]
-    other = [case for case in cases if not case.row.is_pinned]
-    misses = [case for case in pinned if abs(case.error) > 0.03]
-    lines = ["Pinned versions, every flag known:", "", *_table(by_kind(pinned))]
-    lines += ["", "Version or flags not all known:", "", *_table(by_kind(other))]
-    lines += ["", "Pinned cases off by more than 3 %:", ""]
-    lines += [_line(case) for case in misses]
-    return "\n".join(lines)
-
-
-def _table(stats: dict[str, MemoryStats]) -> list[str]:
+def table(stats: dict[str, MemoryStats]) -> list[str]:
+    """Lines of a table in Markdown."""
     head = "| cases of | n | median | within 1 % | 3 % | 5 % | worst | loud | false fits |"
     rows = [
         f"| {name} | {s.cases} | {s.median:.2%} | {s.within_1:.0%} | {s.within_3:.0%} | "
@@ -111,6 +99,19 @@ def _table(stats: dict[str, MemoryStats]) -> list[str]:
         for name, s in stats.items()
     ]
     return [head, "|---" * 9 + "|", *rows]
+
+
+def report() -> str:
+    """Tables in Markdown: the pinned versions, then starts of which something is not known."""
+    cases = memory_cases(boot_rows())
+    pinned = [case for case in cases if case.row.is_pinned]
+    other = [case for case in cases if not case.row.is_pinned]
+    misses = [case for case in pinned if abs(case.error) > 0.03]
+    lines = ["Pinned versions, every flag known:", "", *table(by_kind(pinned))]
+    lines += ["", "Version or flags not all known:", "", *table(by_kind(other))]
+    lines += ["", "Pinned cases off by more than 3 %:", ""]
+    lines += [_line(case) for case in misses]
+    return "\n".join(lines)
 
 
 def _line(case: MemoryCase) -> str:

@@ -18,7 +18,8 @@ from proa.planner.vllm_overheads import (
 from proa.planner.vllm_versions import VLLM_VERSIONS, VllmVersion
 from proa.planner.vllm_weights import loaded_bytes
 
-_SURE_SHARE, _UNSURE_SHARE = 0.005, 0.04
+_SURE_MARGIN, _UNSURE_MARGIN = (0.005, 0.03), (0.04, 0.10)
+"""Shares of the GPU and of the cache that a plan which says "fits" leaves free."""
 
 
 class VllmProfile(EngineProfile):
@@ -29,7 +30,7 @@ class VllmProfile(EngineProfile):
     def fit(self, spec: FitSpec) -> FitPlan:
         """The memory after a start; the stage that holds the fewest sequences decides for all.
 
-        `fits` leaves a margin of 0.5 % of the GPU, of 4 % where there are doubts.
+        `fits` leaves 0.5 % of the GPU and 3 % of the cache, 4 % and 10 % where there are doubts.
 
         Source:
             vLLM, v1/worker/gpu_worker.py, determine_available_memory.
@@ -119,7 +120,8 @@ def _cache(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Cache:
 
 def _fits(spec: FitSpec, parts: _Parts, cache: _Cache, *, sure: bool) -> bool:
     """A sequence of the longest context has room, with a margin, and the engine its share."""
-    margin = parts.gpu * (_SURE_SHARE if sure else _UNSURE_SHARE)
+    of_gpu, of_cache = _SURE_MARGIN if sure else _UNSURE_MARGIN
+    margin = max(parts.gpu * of_gpu, cache.kv_bytes * of_cache)
     needed = cache.pool.blocks_per_sequence * cache.block_bytes
     share = parts.requested
     if spec.kv_cache_memory_bytes is not None:

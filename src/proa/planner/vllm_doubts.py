@@ -5,7 +5,7 @@ from proa.planner.fit_spec import FitSpec
 from proa.planner.profiles import nearest, parse_version
 from proa.planner.vllm_versions import MEASURED_MINORS, OLDEST_PINNED, VLLM_VERSIONS, VllmVersion
 
-_MEASURED_FAMILIES = ("hopper", "cdna3", "ada", "ampere", "blackwell")
+_MEASURED_FAMILIES = frozenset({"hopper", "ada", "ampere", "blackwell", "cdna3"})
 
 
 def doubts(spec: FitSpec, version: VllmVersion) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def _model_doubts(spec: FitSpec, version: VllmVersion) -> list[str]:
 
 def _start_doubts(spec: FitSpec) -> list[str]:
     found = []
-    if spec.gpu.vendor not in ("nvidia", "amd") or spec.gpu.memory_is_shared:
+    if spec.gpu.family not in _MEASURED_FAMILIES:
         found.append(f"no start-up log of vLLM on {spec.gpu.name} was read")
     if spec.layout.pipeline_parallel > 1 or spec.layout.data_parallel > 1:
         found.append("few start-up logs with pipeline or data parallelism were read")

@@ -13,7 +13,8 @@ _VISION_BYTES = 0.25 * GIB
 _LINK_BYTES_PER_S = 200e9
 _STAGE_NON_TORCH_BYTES = 0.07 * GIB
 _HIDDEN_COPIES = 1.14
-_GRAPH_BYTES_PER_LAYER = 0.02 * GIB
+_GRAPH_GIB = (0.0, 0.02)
+_LATENT_GRAPH_GIB = (0.6, 0.0155)
 _GRAPH_BYTES_SMALL = 0.2 * GIB
 _NON_TORCH_GIB = {
     "nvidia": {1: 0.14, 2: 0.55, 4: 0.60, 8: 0.87},
@@ -61,8 +62,8 @@ def activation_bytes(
     kept += _VISION_BYTES if llm.extra_parameters else 0
     sampler = batch.sequences * llm.vocab * version.sampler_bytes if samples else 0.0
     forward = max(_dense_bytes(spec, batch.tokens), 4.0 * batch.tokens * llm.hidden)
-    workspace = _expert_bytes(spec, batch.tokens)
-    if _keeps_buffers(spec, version):
+    workspace = expert_buffer_bytes(spec, batch.tokens)
+    if keeps_expert_buffers(spec, version):
         return kept + max(sampler, forward) + workspace
     return kept + max(sampler, forward, workspace)
 
@@ -70,16 +71,26 @@ def activation_bytes(
 def non_torch_bytes(spec: FitSpec, version: VllmVersion) -> float:
     """CUDA context's growth, NCCL, and since 0.17 symmetric buffers of GPUs that are linked."""
     tensor_parallel = spec.layout.tensor_parallel
-    linked = (spec.gpu.link_bytes_per_s or 0.0) >= _LINK_BYTES_PER_S or tensor_parallel == 1
-    family = "nvidia, symmetric" if version.large_links and linked else "nvidia"
     if tensor_parallel == 1 and spec.layout.pipeline_parallel > 1:
         return _STAGE_NON_TORCH_BYTES
-    table = _NON_TORCH_GIB["amd" if spec.gpu.vendor == "amd" else family]
+    table = _NON_TORCH_GIB[non_torch_kind(spec, version)]
     return table[min(table, key=lambda known: abs(known - tensor_parallel))] * GIB
 
 
+def non_torch_kind(spec: FitSpec, version: VllmVersion) -> str:
+    """Which table of non-torch memory holds: by vendor, version, and links between GPUs."""
+    if spec.gpu.vendor == "amd":
+        return "amd"
+    linked = (spec.gpu.link_bytes_per_s or 0.0) >= _LINK_BYTES_PER_S
+    symmetric = version.large_links and (linked or spec.layout.tensor_parallel == 1)
+    return "nvidia, symmetric" if symmetric else "nvidia"
+
+
 def graph_bytes(spec: FitSpec, batch: Batch) -> float:
-    """vLLM's own estimate of its CUDA graphs."""
+    """vLLM's own estimate of its CUDA graphs: 0.02 GiB a layer, 0.6 + 0.0155 a layer with MLA.
+
+    Fewer sequences need fewer graphs, down to 0.2 GiB.
+    """
     if spec.enforce_eager:
         return 0.0
     halves = sum(
@@ -88,8 +99,9 @@ def graph_bytes(spec: FitSpec, batch: Batch) -> float:
         for group in spec.llm.layers
     )
     latent = any(isinstance(group.attention, LatentAttention) for group in spec.llm.layers)
+    base, each = _LATENT_GRAPH_GIB if latent else _GRAPH_GIB
+    full = (base + each * halves / 2) * GIB
     share = min(1.0, batch.sequences / 256)
-    full = halves / 2 * _GRAPH_BYTES_PER_LAYER * (1.3 if latent else 1.0)
     return _GRAPH_BYTES_SMALL + (full - _GRAPH_BYTES_SMALL) * share
 
 
@@ -100,7 +112,7 @@ def _dense_bytes(spec: FitSpec, tokens: int) -> float:
     return tokens * 3 * ceil(max(widths) / spec.layout.tensor_parallel) * 2
 
 
-def _expert_bytes(spec: FitSpec, tokens: int) -> float:
+def expert_buffer_bytes(spec: FitSpec, tokens: int) -> float:
     """Two buffers of fused experts: [tokens, chosen, max(I, H)] and [tokens, chosen, max(2I, H)].
 
     Source:
@@ -120,7 +132,7 @@ def _expert_bytes(spec: FitSpec, tokens: int) -> float:
     return max(sizes)
 
 
-def _keeps_buffers(spec: FitSpec, version: VllmVersion) -> bool:
+def keeps_expert_buffers(spec: FitSpec, version: VllmVersion) -> bool:
     """Kernels that bring their own buffers do not: Marlin, and TRT-LLM's on Blackwell."""
     quantization = spec.llm.quantization
     if spec.gpu.vendor == "amd":
@@ -131,4 +143,4 @@ def _keeps_buffers(spec: FitSpec, version: VllmVersion) -> bool:
         return False
     if quantization.method == "modelopt" and version.pads_experts:
         return False
-    return not spec.gpu.family.startswith("blackwell")
+    return spec.gpu.family != "blackwell"
