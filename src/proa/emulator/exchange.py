@@ -48,6 +48,19 @@ class Answer(Protocol):
         """The last token and all that follows it; for a whole answer its body."""
 
 
+class AtOnce:
+    """The part of an `Answer` that is the same for all that come whole, at their end."""
+
+    is_stream = False
+
+    def opening(self) -> bytes:
+        return b""
+
+    def token(self, number: int) -> bytes:
+        del number
+        return b""
+
+
 class Generation(msgspec.Struct, frozen=True):
     """A sequence to be scheduled, and the form of its answer.
 

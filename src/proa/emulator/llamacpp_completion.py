@@ -5,7 +5,7 @@ Source: recorded replies; a stream ends with its last event, without `[DONE]`.
 
 import msgspec
 
-from proa.emulator.exchange import LAST_CHUNK, event
+from proa.emulator.exchange import LAST_CHUNK, AtOnce, event
 from proa.emulator.openai_request import AskedCompletion, Invalid, Prepared
 from proa.emulator.sequence import Sequence
 
@@ -82,20 +82,11 @@ class NativeStream:
         return last + event(_ending(self._asked, sequence, "")) + LAST_CHUNK
 
 
-class NativeWhole:
+class NativeWhole(AtOnce):
     """The ending with the whole text in it."""
-
-    is_stream = False
 
     def __init__(self, asked: Prepared) -> None:
         self._asked = asked
-
-    def opening(self) -> bytes:
-        return b""
-
-    def token(self, number: int) -> bytes:
-        del number
-        return b""
 
     def closing(self, sequence: Sequence) -> bytes:
         text = self._asked.words.text(sequence.generated)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from proa.emulator.exchange import DONE_EVENT, LAST_CHUNK, event
+from proa.emulator.exchange import DONE_EVENT, LAST_CHUNK, AtOnce, event
 from proa.emulator.openai_request import Prepared
 from proa.emulator.sequence import Sequence
 from proa.emulator.words import WORD_BYTES
@@ -58,21 +58,12 @@ class StreamAnswer:
         return b"".join((*map(event, events), DONE_EVENT, LAST_CHUNK))
 
 
-class WholeAnswer:
+class WholeAnswer(AtOnce):
     """One JSON object at the end."""
-
-    is_stream = False
 
     def __init__(self, shape: AnswerShape, asked: Prepared) -> None:
         self._shape = shape
         self._asked = asked
-
-    def opening(self) -> bytes:
-        return b""
-
-    def token(self, number: int) -> bytes:
-        del number
-        return b""
 
     def closing(self, sequence: Sequence) -> bytes:
         return msgspec.json.encode(self._shape.whole(self._asked, sequence))

@@ -6,7 +6,7 @@ token, without `[DONE]`.
 
 import msgspec
 
-from proa.emulator.exchange import LAST_CHUNK, event
+from proa.emulator.exchange import LAST_CHUNK, AtOnce, event
 from proa.emulator.openai_request import AskedCompletion, Invalid, Prepared
 from proa.emulator.sequence import Sequence
 
@@ -68,21 +68,12 @@ class NativeStream:
         return {"index": number, "token": _token(self._asked, number)}
 
 
-class NativeWhole:
+class NativeWhole(AtOnce):
     """`generated_text`, with all tokens if details are wanted."""
-
-    is_stream = False
 
     def __init__(self, asked: Prepared, *, wants_details: bool) -> None:
         self._asked = asked
         self._wants_details = wants_details
-
-    def opening(self) -> bytes:
-        return b""
-
-    def token(self, number: int) -> bytes:
-        del number
-        return b""
 
     def closing(self, sequence: Sequence) -> bytes:
         told: Json = {"generated_text": self._asked.words.text(sequence.generated)}

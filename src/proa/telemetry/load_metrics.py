@@ -5,10 +5,11 @@ The one label that is an engine's word and not the configuration's is its versio
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from proa.domain.fleet import EngineView
 from proa.domain.load import CacheView, EngineLoad, EngineLoadView
+from proa.telemetry.families import engine_counter, engine_gauge
 from proa.telemetry.process import GatewayView
 
 MAX_VERSION_CHARS = 64
@@ -37,38 +38,32 @@ _CACHE_TOTALS: tuple[tuple[str, str, Callable[[CacheView], int]], ...] = (
 
 def load_metrics(view: GatewayView) -> Iterator[Metric]:
     """Metrics of the engines' loads and facts."""
-    loads = {engine.name: engine for engine in view.loads.engines}
+    engines = {engine.name: engine for engine in view.loads.engines}
+    loads = {name: e.load for name, e in engines.items() if e.load is not None}
     for name, text, value in _LOAD_GAUGES:
-        yield _gauge(name, text, loads, _of_load(value))
-    yield _gauge("proa_engine_load_age_seconds", "Time since the engine told its load.", loads,
-                 _of_load(lambda load: max(0.0, view.now_s - load.at_s)))  # fmt: skip
-    yield _gauge("proa_engine_foreign_requests", "Requests in the engine that are not proa's.",
-                 loads, lambda e: e.foreign if counts_requests(e) else None)  # fmt: skip
-    yield _gauge("proa_engine_max_concurrent_requests",
-                 "Requests that the engine gets at one time.", loads,
-                 lambda e: e.max_concurrent)  # fmt: skip
-    preemptions = CounterMetricFamily(
-        "proa_engine_preemptions", "Requests that the engine put back for lack of KV cache.",
-        labels=["engine"],
-    )  # fmt: skip
-    for name, engine in loads.items():
-        if engine.load is not None and engine.load.preemptions_total is not None:
-            preemptions.add_metric([name], engine.load.preemptions_total)
-    yield preemptions
-    yield from _caches(loads)
+        yield engine_gauge(name, text, loads, value)
+    yield engine_gauge("proa_engine_load_age_seconds", "Time since the engine told its load.",
+                       loads, lambda load: max(0.0, view.now_s - load.at_s))  # fmt: skip
+    yield engine_gauge("proa_engine_foreign_requests",
+                       "Requests in the engine that are not proa's.", engines,
+                       lambda e: e.foreign if counts_requests(e) else None)  # fmt: skip
+    yield engine_gauge("proa_engine_max_concurrent_requests",
+                       "Requests that the engine gets at one time.",
+                       engines, lambda e: e.max_concurrent)  # fmt: skip
+    yield engine_counter("proa_engine_preemptions",
+                         "Requests that the engine put back for lack of KV cache.",
+                         loads, lambda load: load.preemptions_total)  # fmt: skip
+    yield from _caches(engines)
     yield from _facts(view)
 
 
-def _caches(loads: dict[str, EngineLoadView]) -> Iterator[Metric]:
+def _caches(engines: dict[str, EngineLoadView]) -> Iterator[Metric]:
     """What engines with a feed of KV events told."""
-    yield _gauge("proa_engine_cached_tokens", "Tokens in the engine's prefix cache.", loads,
-                 lambda e: None if e.cache is None else e.cache.cached_tokens)  # fmt: skip
+    caches = {name: e.cache for name, e in engines.items() if e.cache is not None}
+    yield engine_gauge("proa_engine_cached_tokens", "Tokens in the engine's prefix cache.",
+                       caches, lambda cache: cache.cached_tokens)  # fmt: skip
     for name, text, value in _CACHE_TOTALS:
-        family = CounterMetricFamily(name, text, labels=["engine"])
-        for engine, load in loads.items():
-            if load.cache is not None:
-                family.add_metric([engine], value(load.cache))
-        yield family
+        yield engine_counter(name, text, caches, value)
 
 
 def counts_requests(engine: EngineLoadView) -> bool:
@@ -78,48 +73,23 @@ def counts_requests(engine: EngineLoadView) -> bool:
 
 
 def _facts(view: GatewayView) -> Iterator[Metric]:
-    context = GaugeMetricFamily(
-        "proa_engine_context_tokens", "The longest context that a model of the engine takes.",
-        labels=["engine"],
-    )  # fmt: skip
-    adapters = GaugeMetricFamily(
-        "proa_engine_adapters", "LoRA adapters that the engine has loaded.", labels=["engine"]
-    )
+    engines = {engine.name: engine for engine in view.fleet.engines}
+    yield engine_gauge("proa_engine_context_tokens",
+                       "The longest context that a model of the engine takes.",
+                       engines, longest_context)  # fmt: skip
+    yield engine_gauge("proa_engine_adapters", "LoRA adapters that the engine has loaded.",
+                       engines, lambda e: None if e.adapters is None else len(e.adapters),
+                       )  # fmt: skip
     info = GaugeMetricFamily(
         "proa_engine_info", "Always 1: what the engine is.", labels=["engine", "kind", "version"]
     )
     for engine in view.fleet.engines:
-        longest = longest_context(engine)
-        if longest is not None:
-            context.add_metric([engine.name], longest)
-        if engine.adapters is not None:
-            adapters.add_metric([engine.name], len(engine.adapters))
         version = engine.version[:MAX_VERSION_CHARS]
         info.add_metric([engine.name, engine.kind.value, version], 1)
-    yield from (context, adapters, info)
+    yield info
 
 
 def longest_context(engine: EngineView) -> int | None:
     """Tokens of the longest context of an engine's models, None when it tells none."""
     known = [model.context_tokens for model in engine.models if model.context_tokens is not None]
     return max(known, default=None)
-
-
-def _of_load(
-    value: Callable[[EngineLoad], float | None],
-) -> Callable[[EngineLoadView], float | None]:
-    return lambda engine: None if engine.load is None else value(engine.load)
-
-
-def _gauge(
-    name: str,
-    text: str,
-    loads: dict[str, EngineLoadView],
-    value: Callable[[EngineLoadView], float | None],
-) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=["engine"])
-    for engine, load in loads.items():
-        known = value(load)
-        if known is not None:
-            family.add_metric([engine], known)
-    return family

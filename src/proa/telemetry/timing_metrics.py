@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from proa.domain.timing import EngineTiming
+from proa.telemetry.families import engine_gauge
 from proa.telemetry.process import GatewayView
 
 _GAUGES: tuple[tuple[str, str, Callable[[EngineTiming], float | None]], ...] = (
@@ -31,12 +32,7 @@ def timing_metrics(view: GatewayView) -> Iterator[Metric]:
     """Metrics of the engines' learned speeds."""
     known = {e.name: e.timing for e in view.loads.engines if e.timing is not None}
     for name, text, value in _GAUGES:
-        family = GaugeMetricFamily(name, text, labels=["engine"])
-        for engine, timing in known.items():
-            told = value(timing)
-            if told is not None:
-                family.add_metric([engine], told)
-        yield family
+        yield engine_gauge(name, text, known, value)
     info = GaugeMetricFamily(
         "proa_engine_timing_info", "Always 1; where the timing comes from.",
         labels=["engine", "source"],
