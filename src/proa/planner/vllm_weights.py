@@ -1,7 +1,9 @@
 """What vLLM's "Model loading took" counts: weights as they lie in PyTorch's allocator."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from proa.domain.llm import (
     Attention,
@@ -14,7 +16,7 @@ from proa.domain.llm import (
 )
 from proa.planner.fit_spec import FitSpec
 from proa.planner.layer_tensors import layer_tensors
-from proa.planner.layout import StageLayers
+from proa.planner.layout import LayoutSpec, StageLayers
 from proa.planner.tensor import Role, Tensor
 from proa.planner.tensors import is_quantised
 from proa.planner.vllm_versions import VllmVersion
@@ -42,6 +44,28 @@ def loaded_bytes(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> int
         PyTorch CUDACachingAllocator (kRoundLarge, kSmallSize); vLLM, rotary_embedding/base.py,
         MLAAttention.process_weights_after_loading.
     """
+    maker = _Maker(spec.gpu.vendor, spec.gpu.family)
+    laid = _Laid(spec.llm, spec.layout, spec.plain, spec.draft_tokens, maker)
+    return _loaded_bytes(laid, stage, version)
+
+
+class _Maker(NamedTuple):
+    vendor: str
+    family: str
+
+
+class _Laid(NamedTuple):
+    """What of a start decides its weights, named as in `FitSpec`."""
+
+    llm: LlmSpec
+    layout: LayoutSpec
+    plain: WeightFormat
+    draft_tokens: int
+    gpu: _Maker
+
+
+@lru_cache(4096)
+def _loaded_bytes(spec: _Laid, stage: StageLayers, version: VllmVersion) -> int:
     llm, total = spec.llm, 0.0
     for tensor in outer_of_stage(llm, stage):
         total += allocated_bytes(_tensor_bytes(spec, tensor))
@@ -75,7 +99,7 @@ def rotary_bytes(llm: LlmSpec) -> int:
     return sum(llm.max_context * width * size for width, size in widths.items())
 
 
-def _layer(spec: FitSpec, group: LayerGroup, version: VllmVersion) -> Iterator[float]:
+def _layer(spec: _Laid, group: LayerGroup, version: VllmVersion) -> Iterator[float]:
     fused: dict[str, float] = {}
     for tensor in layer_tensors(spec.llm, group.attention, group.feed):
         name = f"{tensor.role}.{_FUSED.get(tensor.name, tensor.name)}"
@@ -90,7 +114,7 @@ def _layer(spec: FitSpec, group: LayerGroup, version: VllmVersion) -> Iterator[f
     yield from fused.values()
 
 
-def _draft_layer(spec: FitSpec, version: VllmVersion) -> float:
+def _draft_layer(spec: _Laid, version: VllmVersion) -> float:
     """A layer that guesses ahead: like the last one, after a matrix that joins two rows."""
     joined = 2 * spec.llm.hidden**2 * plain_bits(spec.plain) / 8
     group = spec.llm.layers[-1]
@@ -98,7 +122,7 @@ def _draft_layer(spec: FitSpec, version: VllmVersion) -> float:
     return joined + absorbed + sum(map(allocated_bytes, _layer(spec, group, version)))
 
 
-def _expert_padding(spec: FitSpec, feed: ExpertFeed, name: str, version: VllmVersion) -> float:
+def _expert_padding(spec: _Laid, feed: ExpertFeed, name: str, version: VllmVersion) -> float:
     """How much larger kernels want experts than they are.
 
     Quantised ones without a gate in multiples of 128 (since 0.17); mxfp4 in multiples of 256 of
@@ -124,7 +148,7 @@ def _expert_padding(spec: FitSpec, feed: ExpertFeed, name: str, version: VllmVer
     return 1.0
 
 
-def _has_triton_mxfp4(spec: FitSpec, version: VllmVersion) -> bool:
+def _has_triton_mxfp4(spec: _Laid, version: VllmVersion) -> bool:
     return spec.gpu.family == "hopper" and version.triton_mxfp4
 
 
@@ -132,7 +156,7 @@ def _grown(width: int, multiple: int) -> float:
     return ceil(width / multiple) * multiple / width
 
 
-def _tensor_bytes(spec: FitSpec, tensor: Tensor) -> float:
+def _tensor_bytes(spec: _Laid, tensor: Tensor) -> float:
     numbers = tensor.parameters_per_gpu(spec.layout)
     quantization = spec.llm.quantization
     if quantization is not None and is_quantised(tensor, quantization):

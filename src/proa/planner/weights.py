@@ -1,5 +1,7 @@
 """Bytes of weights: each tensor in its own format, scales and zero points included."""
 
+from functools import lru_cache
+
 import msgspec
 
 from proa.domain.llm import LlmSpec, Quantization, WeightFormat
@@ -44,7 +46,11 @@ def weights_bytes(
     Raises:
         InputError: more pipeline stages than layers.
     """
-    layout = layout or LayoutSpec()
+    return _fullest_bytes(llm, layout or LayoutSpec(), plain)
+
+
+@lru_cache(1024)
+def _fullest_bytes(llm: LlmSpec, layout: LayoutSpec, plain: WeightFormat) -> int:
     stages = pipeline_stages(llm, layout)
     return max(stage_weights(llm, layout, stage, plain=plain).total_bytes for stage in stages)
 
