@@ -294,6 +294,20 @@ def test_a_config_json_is_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert document(capsys, "--model", str(config))["kv_bytes_per_token"] == 147_456
 
 
+def test_rows_of_one_s_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tmp_path / "ours.toml"
+    rows.write_text(
+        '[[gpus]]\nid = "l40s-own-48gb"\nlike = "l40s"\nusable_memory = "44.4 GiB"\n'
+        '[[models]]\nid = "team/support-14b"\nlike = "qwen3-14b"\n',
+        encoding="utf-8",
+    )
+    own = ("--model", "support-14b", "--gpu", "l40s-own-48gb", "--catalogue", str(rows))
+    answer = document(capsys, *own)
+    assert (answer["model"], answer["gpu"]) == ("team/support-14b", "l40s-own-48gb")
+    assert answer["gpu_bytes"] == pytest.approx(44.4 * 2**30)
+    assert "nearest" in refused(capsys, *own[:4])
+
+
 def test_every_key_of_a_batch_is_a_flag_and_is_told() -> None:
     pages = [Path(__file__).parents[2] / "docs" / name for name in ("fit.md", "fit.ko.md")]
     assert len(BY_NAME) == len(FIELDS)

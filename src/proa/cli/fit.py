@@ -22,7 +22,7 @@ FORMATS = ("text", "json", "markdown", "csv")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from proa.cli.fit_fields import FIELDS
+    from proa.cli.fit_fields import FIELDS, SIZES
     from proa.cli.plan_fields import Kind
 
     sections: dict[str, Any] = {}
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             section.add_argument(field.flag, action="store_true", default=None, help=field.help)
         else:
             action = "append" if field.kind == Kind.FILES else "store"
-            shown = "|".join(field.choices) or field.shown
+            shown = "|".join(field.choices) or ("SIZE" if field.name in SIZES else field.shown)
             section.add_argument(field.flag, action=action, metavar=shown, help=field.help)
     parser.add_argument(
         "--batch", type=Path, metavar="FILE.jsonl", help="a start on each line; answers in JSON"

@@ -8,7 +8,14 @@ from typing import Any
 import msgspec
 
 from proa.cli.fit_fields import BY_NAME
-from proa.cli.fit_values import asked_bytes, asked_gpu, asked_kv_dtype, asked_model, asked_part
+from proa.cli.fit_values import (
+    asked_bytes,
+    asked_gpu,
+    asked_kv_dtype,
+    asked_model,
+    asked_part,
+    asked_rows,
+)
 from proa.cli.plan_values import nearest, read_value
 from proa.domain.llm import LlmSpec, WeightFormat
 from proa.errors import FieldError
@@ -56,8 +63,9 @@ def asked_of(values: Mapping[str, Any]) -> FitAsked:
     """
     engine = values.get("engine", "vllm")
     _check_version(engine, values.get("engine_version"))
-    llm = asked_model(values.get("model"), values.get("quantization"))
-    gpu = asked_gpu(values.get("gpu"))
+    rows = asked_rows(values.get("catalogue", ()))
+    llm = asked_model(values.get("model"), values.get("quantization"), rows)
+    gpu = asked_gpu(values.get("gpu"), rows)
     layout, gpus = _layout(values, llm, engine)
     passed: dict[str, Any] = {name: values.get(name) for name in _PASSED}
     spec = FitSpec(

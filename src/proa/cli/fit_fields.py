@@ -27,8 +27,12 @@ FIELDS: tuple[Field, ...] = (
     Field("block_size", "engine", Kind.COUNT, "tokens of a cache block", 1, 65_536),
     Field("kv_cache_memory", "engine", Kind.TEXT, "the KV cache itself, as 20GiB"),
     Field("enforce_eager", "engine", Kind.SWITCH, "no CUDA graphs"),
+    Field("catalogue", "files", Kind.FILES, "TOML with GPUs and models of one's own (repeatable)"),
     Field("calibrate", "files", Kind.FILES, "start-up log of this machine (repeatable)"),
 )
+
+SIZES = ("taken", "headroom", "kv_cache_memory")
+"""Those of them that are bytes with a unit."""
 
 BY_NAME = {field.name: field for field in FIELDS}
 """Also the keys of a batch line."""

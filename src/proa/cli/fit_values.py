@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from proa.cli.plan_asked import ModelAsked
-from proa.cli.plan_subject import gpu_of, subject_of
+from proa.cli.plan_asked import ModelAsked, PlanAsked
+from proa.cli.plan_subject import catalogue_of, gpu_of, subject_of
 from proa.domain.gpu import GpuSpec
 from proa.domain.llm import LlmSpec, Quantization, WeightFormat
 from proa.errors import FieldError, InputError
@@ -15,6 +17,9 @@ from proa.planner.kv_cache import KvDtype, parse_kv_dtype
 from proa.planner.weights import with_precision
 from proa.units import parse_bytes
 
+if TYPE_CHECKING:
+    from proa.catalog.user_rows import Catalogue
+
 _METHODS = {
     "awq": Quantization(method="awq", format=WeightFormat.INT4, group_size=128),
     "gptq": Quantization(method="gptq", format=WeightFormat.INT4, group_size=128),
@@ -22,7 +27,21 @@ _METHODS = {
 _UNQUANTISED = ("none", "bf16", "bfloat16", "fp16", "float16")
 
 
-def asked_model(name: str | None, quantization: str | None) -> LlmSpec:
+Rows: TypeAlias = "Catalogue | None"
+"""GPUs and models of the user's own, which are looked at first."""
+
+
+@cache
+def asked_rows(files: tuple[str, ...]) -> Rows:
+    """The rows of `--catalogue`.
+
+    Raises:
+        InputError: a file that cannot be read, or a row that cannot be used.
+    """
+    return catalogue_of(PlanAsked(catalogue=files))
+
+
+def asked_model(name: str | None, quantization: str | None, rows: Rows) -> LlmSpec:
     """The model, as its checkpoint is or as the flag wants it.
 
     Raises:
@@ -31,12 +50,12 @@ def asked_model(name: str | None, quantization: str | None) -> LlmSpec:
     if name is None:
         raise FieldError("model", None, "a name of the catalogue, or the path of a config.json")
     with _nearest_told():
-        subject = subject_of(ModelAsked(model=name))
+        subject = subject_of(ModelAsked(model=name), rows=rows)
     assert subject is not None
     return _quantised(subject.llm, quantization)
 
 
-def asked_gpu(name: str | None) -> GpuSpec:
+def asked_gpu(name: str | None, rows: Rows) -> GpuSpec:
     """The GPU of the catalogue.
 
     Raises:
@@ -45,7 +64,7 @@ def asked_gpu(name: str | None) -> GpuSpec:
     if name is None:
         raise FieldError("gpu", None, "a name of the catalogue, as h100-80gb")
     with _nearest_told():
-        return gpu_of(name)
+        return gpu_of(name, rows=rows)
 
 
 def asked_kv_dtype(name: str | None) -> KvDtype:

@@ -85,6 +85,32 @@ def test_older_wording() -> None:
     assert (boot.kv_cache_bytes, boot.flags.max_model_len) == (512 * MIB, 4096)
 
 
+def test_the_start_that_is_only_reckoned_does_not_count() -> None:
+    # A build of October 2026, SmolLM2-135M Q4_1 with -c 8192 -np 4 -ub 256 -lv 5.
+    opening = "I llama_model_loader: loaded meta data with 33 key-value pairs from /m.gguf\n"
+    context = "I llama_context: n_seq_max             = 4\nI llama_context: n_ctx_seq     = 2048\n"
+    pool = (
+        "I llama_kv_cache: size =  180.00 MiB (  2048 cells,  30 layers,  4/4 seqs), "
+        "K (f16):   90.00 MiB, V (f16):   90.00 MiB\n"
+    )
+    reckoned = (
+        f"0.00.159 {opening}0.00.703 I load_tensors:  CPU model buffer size =     0.00 MiB\n"
+        f"0.00.718 {context}0.00.718 I llama_kv_cache:        CPU KV buffer size =     0.00 MiB\n"
+        f"0.00.718 {pool}"
+    )
+    real = (
+        f"0.00.829 {opening}0.01.585 I load_tensors: CPU_Mapped model buffer size =  92.10 MiB\n"
+        f"0.01.606 {context}0.01.607 I llama_kv_cache:        CPU KV buffer size =   180.00 MiB\n"
+        f"0.02.110 {pool}"
+    )
+    boot = read(reckoned + real)
+    assert (boot.kv_cache_bytes, boot.host_weights_bytes) == (180 * MIB, round(92.1 * MIB))
+    assert (boot.kv_cache_tokens, boot.flags.max_model_len) == (8192, 2048)
+    only = read(reckoned)
+    assert only.kv_cache_bytes is None
+    assert only.kv_cache_tokens == 8192
+
+
 def test_the_table_at_the_end_tells_the_card() -> None:
     boot = read(TABLE)
     assert (boot.gpu_name, boot.gpu_total_bytes) == ("RTX 3090 Ti", 24563 * MIB)

@@ -1,7 +1,8 @@
 """llama.cpp's start-up lines: llama-server, its predecessors' wording, and ollama's summary.
 
 Sizes are MiB, buffer by buffer and device by device; what lies in RAM (CPU, *_Host) is apart.
-llama-server from 2026 on says them only with `-lv 4` or more.
+llama-server from 2026 on says them only with `-lv 4` or more, and reckons a start without memory
+(buffers of 0.00 MiB) before the real one.
 """
 
 import re
@@ -108,7 +109,7 @@ def _sum(sizes: dict[tuple[str, str], float], what: str, *, host: bool = False) 
     parts = [
         size for (kind, device), size in sizes.items() if kind == what and _is_host(device) is host
     ]
-    return round(sum(parts)) if parts else None
+    return round(sum(parts)) or None
 
 
 def _is_host(device: str) -> bool:
