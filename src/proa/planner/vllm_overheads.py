@@ -137,8 +137,10 @@ def keeps_expert_buffers(spec: FitSpec, version: VllmVersion) -> bool:
     quantization = spec.llm.quantization
     if spec.gpu.vendor == "amd":
         return version.keeps_expert_buffers_on_rocm
-    if quantization is None or not version.keeps_expert_buffers:
-        return version.keeps_expert_buffers
+    if quantization is None:
+        return version.keeps_plain_expert_buffers
+    if not version.keeps_expert_buffers:
+        return False
     if quantization.format.value in ("int4", "mxfp4", "nvfp4"):
         return False
     if quantization.method == "modelopt" and version.pads_experts:

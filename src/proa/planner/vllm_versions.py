@@ -14,7 +14,7 @@ class VllmVersion(NamedTuple):
     `sampler_bytes` per sequence and vocabulary entry of the profile run: logits in bf16 and fp32,
     and what top-k and top-p sort (all, before 0.17); `base_gib` is what else that run keeps.
     `keeps_expert_buffers`: those of fused experts stay, so they add to the sampler's peak instead
-    of hiding below it (`_on_rocm` there). `counts_graphs`: the estimate of CUDA graphs is taken
+    of hiding below it (`_plain_` where they are not quantised, `_on_rocm` there). `counts_graphs`: the estimate of CUDA graphs is taken
     off the cache. `tokens_by_concurrency`: what "GPU KV cache size" means. `state_blocks`: blocks
     that a sequence holds per group of linear layers. `steps_in_flight`: steps whose tokens a
     window must hold besides. `whole_prompts`: the profile run takes the longest context.
@@ -24,6 +24,7 @@ class VllmVersion(NamedTuple):
     base_gib: float
     utilization: float = 0.90
     keeps_expert_buffers: bool = False
+    keeps_plain_expert_buffers: bool = False
     keeps_expert_buffers_on_rocm: bool = False
     large_links: bool = False
     pads_experts: bool = False
@@ -45,7 +46,8 @@ _V0_11_1 = _V0_13._replace(keeps_expert_buffers=True)
 _V0_17 = _V0_14._replace(
     sampler_bytes=_SELECTED_BYTES, base_gib=_SELECTED_BASE, large_links=True, pads_experts=True
 )
-_V0_20 = _V0_17._replace(utilization=0.92, counts_graphs=True)
+_V0_19 = _V0_17._replace(keeps_plain_expert_buffers=True)
+_V0_20 = _V0_19._replace(utilization=0.92, counts_graphs=True)
 _V0_21 = _V0_20._replace(tokens_by_concurrency=True, state_blocks=2, steps_in_flight=2)
 
 OLDEST_PINNED: Version = (0, 11, 0)
@@ -64,7 +66,7 @@ VLLM_VERSIONS: dict[Version, VllmVersion] = {
     (0, 16, 0): _V0_16,
     (0, 17, 0): _V0_17,
     (0, 18, 0): _V0_17,
-    (0, 19, 0): _V0_17,
+    (0, 19, 0): _V0_19,
     (0, 20, 0): _V0_20,
 } | {(0, minor, 0): _V0_21 for minor in range(21, 34)}
 """Rules by the first version that has them.
