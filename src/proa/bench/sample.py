@@ -9,6 +9,9 @@ from itertools import pairwise
 
 import msgspec
 
+MAX_TOKENS_PER_S = 20_000.0
+"""No engine gives one user more; what is above it was held back and read at once."""
+
 
 class Failure(StrEnum):
     """Why a request is not a success; it stays in every denominator."""
@@ -48,6 +51,9 @@ class RequestSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     `first_content_s` the first non-empty generated content of any kind (text, reasoning,
     tool call), `first_visible_s` the first that is no reasoning; `end_s` the end of the answer.
     `output_tokens` is the engine's usage where it has one, `events` the content events.
+    `wired_s` is when a connection took the request: later than `sent_s` where none was free.
+    `is_filler` marks those after the measured ones, which only keep the load up;
+    `is_stopped` those that the bench itself ended, which are no failures.
     """
 
     number: int
@@ -57,11 +63,14 @@ class RequestSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     users: int | None = None
     rate: float | None = None
     is_warmup: bool = False
+    is_filler: bool = False
+    is_stopped: bool = False
     prompt: str = ""
     input_tokens_asked: int | None = None
     output_tokens_asked: int | None = None
     scheduled_s: float | None = None
     sent_s: float
+    wired_s: float | None = None
     first_byte_s: float | None = None
     first_content_s: float | None = None
     first_visible_s: float | None = None
@@ -88,13 +97,51 @@ class RequestSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return None if self.first_content_s is None else self.first_content_s - self.sent_s
 
     @property
+    def first_byte_after_s(self) -> float | None:
+        """Request sent to the answer's first byte; a role-only chunk may be it."""
+        return None if self.first_byte_s is None else self.first_byte_s - self.sent_s
+
+    @property
+    def visible_ttft_s(self) -> float | None:
+        """Request sent to first generated content that is no reasoning."""
+        return None if self.first_visible_s is None else self.first_visible_s - self.sent_s
+
+    @property
+    def scheduled_ttft_s(self) -> float | None:
+        """From the schedule on instead of from the sending; None in a closed loop."""
+        if self.first_content_s is None or self.scheduled_s is None:
+            return None
+        return self.first_content_s - self.scheduled_s
+
+    @property
+    def scheduled_e2e_s(self) -> float | None:
+        """From the schedule to the end of the answer; None in a closed loop."""
+        if self.end_s is None or self.scheduled_s is None:
+            return None
+        return self.end_s - self.scheduled_s
+
+    @property
     def e2e_s(self) -> float | None:
         """Request sent to the end of the answer."""
         return None if self.end_s is None else self.end_s - self.sent_s
 
     @property
     def tpot_s(self) -> float | None:
-        """(last content - first content) / (output tokens - those of the first event)."""
+        """(last content - first content) / (output tokens - those of the first event).
+
+        None also where it is faster than any engine: see `is_impossibly_fast`.
+        """
+        tpot_s = self._tpot_s
+        return tpot_s if tpot_s is not None and tpot_s * MAX_TOKENS_PER_S > 1 else None
+
+    @property
+    def is_impossibly_fast(self) -> bool:
+        """Whether the tokens came together after they were held back; no speed is told."""
+        tpot_s = self._tpot_s
+        return tpot_s is not None and tpot_s * MAX_TOKENS_PER_S <= 1
+
+    @property
+    def _tpot_s(self) -> float | None:
         if self.first_content_s is None or self.last_content_s is None or not self.output_tokens:
             return None
         later = self.output_tokens - (self.first_tokens or 1)
@@ -110,7 +157,9 @@ class RequestSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def user_tokens_per_s_e2e(self) -> float | None:
         """Output tokens over the whole time, TTFT included."""
         whole_s = self.e2e_s
-        return self.output_tokens / whole_s if whole_s and self.output_tokens else None
+        if not whole_s or not self.output_tokens or self.is_impossibly_fast:
+            return None
+        return self.output_tokens / whole_s
 
     @property
     def gaps_s(self) -> tuple[float, ...]:

@@ -1,0 +1,80 @@
+"""Single requests outside of a load: probes, model lists, metrics pages."""
+
+import asyncio
+import time
+
+from proa.bench.answer import read_answer
+from proa.bench.client import TargetClient
+from proa.bench.connection import ClientConnection
+from proa.bench.raw import Asked, RawEnd, RawExchange
+from proa.bench.target import TargetSpec, address_of, get_head, tls_context
+from proa.wire.response_parser import ResponseError, ResponseParser
+
+_TIMEOUT_S = 10.0
+
+
+class _Once:
+    """The pool of a single connection."""
+
+    def freed(self, connection: ClientConnection) -> None:
+        connection.transport.close()
+
+    def lost(self, connection: ClientConnection) -> None:
+        """Nothing is kept."""
+
+
+async def get(target: TargetSpec, path: str, *, timeout_s: float = _TIMEOUT_S) -> tuple[int, bytes]:
+    """Status and body of a GET.
+
+    Raises:
+        OSError: no connection, no answer in time, or a broken one.
+    """
+    address = address_of(target.url)
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[RawExchange] = loop.create_future()
+    async with asyncio.timeout(timeout_s):
+        _, connection = await loop.create_connection(
+            lambda: ClientConnection(_Once()), address.host, address.port, ssl=tls_context(target)
+        )
+        raw = RawExchange(Asked(0, 0, 0), time.monotonic(), times=[], reads=[])
+        try:
+            connection.begin(raw, get_head(target, path), ended.set_result)
+            await ended
+        finally:
+            connection.transport.abort()
+    parser = ResponseParser(head_request=False)
+    try:
+        for data in raw.reads:
+            parser.feed(data)
+    except ResponseError as error:
+        raise OSError(str(error)) from None
+    parser.end_of_connection()
+    if not parser.complete:
+        raise OSError(f"{path}: the answer is not whole")
+    return parser.status, b"".join(parser.pieces)
+
+
+async def post(target: TargetSpec, body: bytes, *, timeout_s: float) -> RawExchange:
+    """One request of the load's kind, however it ends.
+
+    Raises:
+        OSError: no connection.
+    """
+    client = TargetClient(target)
+    await client.open(1)
+    ended: asyncio.Future[RawExchange] = asyncio.get_running_loop().create_future()
+    raw = RawExchange(Asked(0, 0, 0), time.monotonic(), times=[], reads=[])
+    client.send(raw, body, ended.set_result)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await asyncio.shield(ended)
+    except TimeoutError:
+        raw.end = RawEnd.TIMEOUT
+    finally:
+        client.stop()
+    return raw
+
+
+def status_of(raw: RawExchange) -> int | None:
+    """The status of an answer, None without one."""
+    return read_answer(raw).status
