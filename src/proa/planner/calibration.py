@@ -12,22 +12,15 @@ from typing import TypeAlias
 
 import msgspec
 
-from proa.planner.boot_log.facts import GIB, BootLog
+from proa.planner.boot_log.facts import BootLog
 from proa.planner.boot_start import Kinship, boot_start, kinship, same_machine
 from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory
+from proa.planner.logged_parts import LoggedParts, logged_parts
 
 Fit: TypeAlias = Callable[[FitSpec], FitPlan]
 """`planner.fit.fit`, or a profile's own."""
 
-_ROUNDING = 0.006 * GIB
 _BELIEVED = (0.5, 2.0)
-
-
-class _Parts(msgspec.Struct, frozen=True, kw_only=True):
-    weights: float
-    activation: float
-    non_torch: float
-    graphs: float
 
 
 def calibrated_fit(spec: FitSpec, boots: Sequence[BootLog], fit: Fit) -> FitPlan:
@@ -46,7 +39,7 @@ def calibrated_fit(spec: FitSpec, boots: Sequence[BootLog], fit: Fit) -> FitPlan
     kin = kinship(spec, boot)
     start = boot_start(spec, boot)
     own, asked = fit(start), fit(_on_gpu(spec, boot))
-    known = _SOURCES.get(spec.engine, _by_budget)(boot, own)
+    known = logged_parts(boot, own)
     moved = _moved(known, own, asked, kin)
     corrected = fit(msgspec.structs.replace(spec, measured=_measured(boot, moved, spec)))
     corrected = _with_tokens(corrected, boot, fit(_again(start, boot, known)), kin)
@@ -78,99 +71,30 @@ def _on_gpu(spec: FitSpec, boot: BootLog) -> FitSpec:
     return msgspec.structs.replace(spec, measured=measured)
 
 
-def cache_bytes(boot: BootLog, own: FitPlan) -> float | None:
-    """The logged cache; by its tokens, which are exact, where they agree with the rounded GiB.
+def _moved(known: LoggedParts, own: FitPlan, asked: FitPlan, kin: Kinship) -> LoggedParts:
+    """The logged amounts at the flags that are asked for.
 
-    `own` is the profile's plan of the same start.
+    A log of another model only tells what does not depend on the model: over public logs its
+    activation and graphs were worse than the profile's own.
     """
-    by_tokens = None
-    if boot.kv_cache_tokens is not None and own.kv_bytes_per_token:
-        by_tokens = boot.kv_cache_tokens * own.kv_bytes_per_token
-    if boot.kv_cache_bytes is None:
-        return by_tokens
-    if by_tokens is not None and abs(by_tokens - boot.kv_cache_bytes) <= _ROUNDING:
-        return by_tokens
-    return float(boot.kv_cache_bytes)
-
-
-def _by_budget(boot: BootLog, own: FitPlan) -> _Parts:
-    """vLLM: what the budget lost to all but the cache, in the parts that the log names.
-
-    What the named parts leave (rounding, or parts that are not named) goes to the activation.
-    """
-    weights = _or(boot.weights_bytes, own.weights_bytes)
-    non_torch = _or(boot.non_torch_bytes, own.non_torch_bytes)
-    if boot.non_torch_bytes is None and boot.consumed_bytes and boot.weights_bytes:
-        non_torch = boot.consumed_bytes - boot.weights_bytes
-    graphs = _or(boot.cuda_graph_estimated_bytes, _or(boot.cuda_graph_bytes, own.cuda_graph_bytes))
-    kv = None if boot.is_cache_given else cache_bytes(boot, own)
-    if kv is None:
-        activation = _or(boot.activation_bytes, own.activation_bytes)
-        return _Parts(weights=weights, activation=activation, non_torch=non_torch, graphs=graphs)
-    # The profile knows whether graphs count; what it took off the cache beside the parts stays.
-    beside = own.requested_bytes - own.kv_cache_bytes - own.weights_bytes
-    beside -= own.activation_bytes + own.non_torch_bytes
-    counted = graphs if own.cuda_graph_bytes and beside >= own.cuda_graph_bytes else 0.0
-    rest = own.requested_bytes - kv - weights - non_torch - counted
-    return _Parts(weights=weights, activation=rest, non_torch=non_torch, graphs=graphs)
-
-
-def _by_free_memory(boot: BootLog, own: FitPlan) -> _Parts:
-    """SGLang: what was free before and after loading."""
-    gpu, before = own.gpu_bytes, boot.gpu_free_bytes
-    if before is None:
-        before = gpu - own.non_torch_bytes
-    kv = cache_bytes(boot, own)
-    weights = _or(boot.weights_bytes, own.weights_bytes)
-    if boot.free_after_load_bytes is not None:
-        weights = before - boot.free_after_load_bytes
-    budget = _or(boot.budget_bytes, own.requested_bytes * before / (gpu - own.non_torch_bytes))
-    if kv is not None and abs(budget - kv - weights) <= 4 * _ROUNDING:
-        weights = budget - kv
-    return _Parts(
-        weights=weights,
-        activation=own.activation_bytes,
-        non_torch=gpu - before,
-        graphs=own.cuda_graph_bytes,
-    )
-
-
-def _by_buffers(boot: BootLog, own: FitPlan) -> _Parts:
-    """llama.cpp: buffers as they were taken; what no buffer tells stays the profile's."""
-    return _Parts(
-        weights=_or(boot.weights_bytes, own.weights_bytes),
-        activation=_or(boot.activation_bytes, own.activation_bytes),
-        non_torch=own.non_torch_bytes,
-        graphs=own.cuda_graph_bytes,
-    )
-
-
-_SOURCES: dict[str, Callable[[BootLog, FitPlan], _Parts]] = {
-    "vllm": _by_budget,
-    "sglang": _by_free_memory,
-    "llamacpp": _by_buffers,
-}
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
-
-
-def _moved(known: _Parts, own: FitPlan, asked: FitPlan, kin: Kinship) -> _Parts:
-    """The logged amounts at the flags that are asked for."""
-    weights = float(asked.weights_bytes)
-    if kin.model:
-        weights = known.weights * asked.weights_bytes / own.weights_bytes
+    non_torch = known.non_torch + asked.non_torch_bytes - own.non_torch_bytes
+    if not kin.model:
+        return LoggedParts(
+            weights=asked.weights_bytes,
+            activation=asked.activation_bytes,
+            non_torch=non_torch,
+            graphs=asked.cuda_graph_bytes,
+        )
     graphs = known.graphs + asked.cuda_graph_bytes - own.cuda_graph_bytes
-    return _Parts(
-        weights=weights,
+    return LoggedParts(
+        weights=known.weights * asked.weights_bytes / own.weights_bytes,
         activation=known.activation + asked.activation_bytes - own.activation_bytes,
-        non_torch=known.non_torch + asked.non_torch_bytes - own.non_torch_bytes,
+        non_torch=non_torch,
         graphs=max(graphs, 0.0) if asked.cuda_graph_bytes else 0.0,
     )
 
 
-def _measured(boot: BootLog, part: _Parts, spec: FitSpec) -> MeasuredMemory:
+def _measured(boot: BootLog, part: LoggedParts, spec: FitSpec) -> MeasuredMemory:
     return MeasuredMemory(
         gpu_bytes=boot.gpu_total_bytes,
         weights_bytes=round(part.weights),
@@ -180,7 +104,7 @@ def _measured(boot: BootLog, part: _Parts, spec: FitSpec) -> MeasuredMemory:
     )
 
 
-def _again(start: FitSpec, boot: BootLog, known: _Parts) -> FitSpec:
+def _again(start: FitSpec, boot: BootLog, known: LoggedParts) -> FitSpec:
     return msgspec.structs.replace(start, measured=_measured(boot, known, start))
 
 
