@@ -54,6 +54,18 @@ def test_formats(
     assert not found.head
 
 
+def test_scales_for_the_cache() -> None:
+    asked: dict[str, object] = {
+        "quant_method": "modelopt",
+        "quant_algo": "FP8",
+        "kv_cache_quant_algo": "FP8",
+    }
+    assert quantised(asked).kv_cache is WeightFormat.FP8
+    scheme = compressed(num_bits=8, type="float") | {"kv_cache_scheme": {"num_bits": 8}}
+    assert quantised(scheme).kv_cache is WeightFormat.FP8
+    assert quantised({"quant_method": "fp8"}).kv_cache is None
+
+
 def test_a_method_that_is_not_known_is_named() -> None:
     with pytest.raises(InputError, match="quant_method` = 'magic': accepted is fp8, fbgemm_fp8"):
         quantised({"quant_method": "magic"})

@@ -58,7 +58,17 @@ def quantization_of(
         head=_head(method, table, left),
         block=block,
         rest=rest,
+        kv_cache=_kv_cache(table),
     )
+
+
+def _kv_cache(table: Mapping[str, object]) -> WeightFormat | None:
+    """What the checkpoint has scales for; of other formats than fp8 none is known to be served."""
+    scheme = table.get("kv_cache_scheme")
+    eight = isinstance(scheme, Mapping) and scheme.get("num_bits") == 8
+    if str(table.get("kv_cache_quant_algo")).upper() == "FP8" or eight:
+        return WeightFormat.FP8
+    return None
 
 
 def _table(fields: HubFields, quant_config: Mapping[str, object] | None) -> Mapping[str, object]:

@@ -151,7 +151,8 @@ class Quantization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     `linear_attention`, `shared_experts` and `dense_feed` say whether these are quantised too, in
     the format `rest` where it is another than the routed experts'; `attention_output` says it of
     attention's last matrix where it differs. `block` is the side of square
-    blocks with a scale each (`group_size` is its square then), which no split may cut.
+    blocks with a scale each (`group_size` is its square then), which no split may cut. `kv_cache`
+    is the format that the checkpoint wants its cache in, with scales for it.
     """
 
     method: str
@@ -165,6 +166,7 @@ class Quantization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     head: bool = False
     block: int | None = None
     rest: WeightFormat | None = None
+    kv_cache: WeightFormat | None = None
 
 
 class LlmSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory, MemoryLine
 from proa.planner.kv_cache import kv_bytes_per_token
 from proa.planner.layout import StageLayers, pipeline_stages
 from proa.planner.profiles import EngineProfile, Version, nearest
-from proa.planner.vllm_cache import Asked, CachePool, cache_pool
+from proa.planner.vllm_cache import Asked, CachePool, cache_dtype, cache_pool
 from proa.planner.vllm_doubts import doubts, version_warnings
 from proa.planner.vllm_overheads import (
     activation_bytes,
@@ -96,7 +96,9 @@ def _stage_plan(spec: FitSpec, stage: StageLayers, key: Version, version: VllmVe
         fragmentation_bytes=cache.lost_bytes,
         headroom_bytes=parts.gpu - parts.requested,
         kv_cache_bytes=cache.kv_bytes,
-        kv_bytes_per_token=kv_bytes_per_token(spec.llm, spec.kv_dtype, layout=spec.layout),
+        kv_bytes_per_token=kv_bytes_per_token(
+            spec.llm, cache_dtype(spec, version), layout=spec.layout
+        ),
         kv_cache_tokens=cache.pool.printed_tokens(cache.blocks, cache.asked, version),
         plannable_tokens=int(concurrency * cache.asked.max_model_len),
         max_model_len=cache.asked.max_model_len,
@@ -150,12 +152,12 @@ def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
 
 def _lines(parts: _Parts, version: VllmVersion, cache: _Cache) -> tuple[MemoryLine, ...]:
     logs = f"start-up logs of vLLM, {version.sampler_bytes:g} B per logit"
-    counted = "taken off the cache" if version.counts_graphs else "beside it, in the headroom"
+    beside = None if version.counts_graphs else "headroom"
     rows: tuple[tuple[str, int | None, str | None, str], ...] = (
         ("weights", parts.weights, None, "tensors of the model, vLLM's fused layout"),
         ("cuda_context_and_nccl", parts.non_torch, None, "non-torch memory in start-up logs"),
         ("activation", parts.activation, None, logs),
-        ("cuda_graphs", parts.graphs, None, f"vLLM's estimate, {counted}"),
+        ("cuda_graphs", parts.graphs, beside, "vLLM's estimate, fitted on start-up logs"),
         ("kv_cache", cache.kv_bytes, None, "what is left of the engine's share"),
         ("fragmentation", cache.lost_bytes, "kv_cache", "whole blocks, groups of unequal layers"),
         ("attention_workspace", None, "activation", "vLLM profiles it in the dummy run"),

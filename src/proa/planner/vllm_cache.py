@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
-from proa.domain.llm import Attention, GroupedAttention, LatentAttention
+from proa.domain.llm import Attention, GroupedAttention, LatentAttention, WeightFormat
 from proa.errors import InputError
 from proa.planner.fit_spec import FitSpec
-from proa.planner.kv_cache import BLOCK_TOKENS, layer_kv_bytes, layer_state_bytes
+from proa.planner.kv_cache import BLOCK_TOKENS, KvDtype, layer_kv_bytes, layer_state_bytes
 from proa.planner.layout import StageLayers
 from proa.planner.vllm_versions import VllmVersion
 
@@ -94,7 +94,7 @@ def cache_pool(spec: FitSpec, stage: StageLayers, asked: Asked, version: VllmVer
     Raises:
         InputError: no layer of the stage keeps anything.
     """
-    kinds = _kinds(spec, stage)
+    kinds = _kinds(spec, stage, cache_dtype(spec, version))
     if not kinds:
         raise InputError(f"{spec.llm.id}: a pipeline stage has no layer that keeps a cache")
     block = _block_tokens(spec)
@@ -158,13 +158,27 @@ def _page(kinds: list[_Kind], block: int) -> tuple[int, float]:
     return block, block * widest
 
 
-def _kinds(spec: FitSpec, stage: StageLayers) -> list[_Kind]:
+def cache_dtype(spec: FitSpec, version: VllmVersion) -> KvDtype:
+    """What `auto` is: the model's type, or fp8 where the checkpoint has scales for its cache.
+
+    Source:
+        vLLM, utils/torch_utils.py, resolve_kv_cache_dtype_string (`kv_cache_quant_algo`).
+    """
+    quantization = spec.llm.quantization
+    if spec.kv_dtype is not KvDtype.AUTO or quantization is None:
+        return spec.kv_dtype
+    told = quantization.method == "modelopt" and quantization.kv_cache is WeightFormat.FP8
+    follows = version.cache_as_checkpoint and told
+    return KvDtype.FP8 if follows else KvDtype.AUTO
+
+
+def _kinds(spec: FitSpec, stage: StageLayers, kv_dtype: KvDtype) -> list[_Kind]:
     """Layers by what they keep; draft layers keep what the last kind of attention does."""
     tensor_parallel = spec.layout.tensor_parallel
     chunked = spec.llm.architecture.startswith("Llama4")
     counted: dict[tuple[float, int, int | None], int] = {}
     for group, count in zip(spec.llm.layers, stage.counts, strict=True):
-        row = layer_kv_bytes(group.attention, spec.kv_dtype, tensor_parallel=tensor_parallel)
+        row = layer_kv_bytes(group.attention, kv_dtype, tensor_parallel=tensor_parallel)
         state = layer_state_bytes(group.attention, tensor_parallel=tensor_parallel)
         if count and (row or state):
             key = (row, state, _window(group.attention))

@@ -3,6 +3,7 @@
 from proa.domain.llm import ExpertFeed, LatentAttention, LinearAttention, WeightFormat
 from proa.planner.fit_spec import FitSpec
 from proa.planner.profiles import nearest, parse_version
+from proa.planner.vllm_cache import cache_dtype
 from proa.planner.vllm_versions import MEASURED_MINORS, OLDEST_PINNED, VLLM_VERSIONS, VllmVersion
 
 _MEASURED_FAMILIES = frozenset({"hopper", "ada", "ampere", "blackwell", "cdna3"})
@@ -44,6 +45,8 @@ def _model_doubts(spec: FitSpec, version: VllmVersion) -> list[str]:
         found.append("compressed caches (DeepSeek-V4) are counted by vLLM in a way of their own")
     if version.counts_graphs and any(a.index_head_dim for a in latent):
         found.append("no start-up log of sparse MLA with counted graphs was read")
+    if cache_dtype(spec, version) is not spec.kv_dtype:
+        found.append("the checkpoint wants its cache in fp8, and `auto` follows; name the type")
     experts = any(isinstance(group.feed, ExpertFeed) for group in spec.llm.layers)
     if spec.gpu.vendor == "amd" and experts and spec.llm.quantization is None:
         found.append("experts in bf16 on ROCm may be kept twice (seen: 33 GiB more)")

@@ -14,10 +14,12 @@ class VllmVersion(NamedTuple):
     `sampler_bytes` per sequence and vocabulary entry of the profile run: logits in bf16 and fp32,
     and what top-k and top-p sort (all, before 0.17); `base_gib` is what else that run keeps.
     `keeps_expert_buffers`: those of fused experts stay, so they add to the sampler's peak instead
-    of hiding below it (`_plain_` where they are not quantised, `_on_rocm` there). `counts_graphs`: the estimate of CUDA graphs is taken
-    off the cache. `tokens_by_concurrency`: what "GPU KV cache size" means. `state_blocks`: blocks
-    that a sequence holds per group of linear layers. `steps_in_flight`: steps whose tokens a
-    window must hold besides. `whole_prompts`: the profile run takes the longest context.
+    of hiding below it (`_plain_` where they are not quantised, `_on_rocm` there).
+    `counts_graphs`: the estimate of CUDA graphs is taken off the cache. `tokens_by_concurrency`:
+    what "GPU KV cache size" means. `state_blocks`: blocks that a sequence holds per group of
+    linear layers. `steps_in_flight`: steps whose tokens a window must hold besides.
+    `whole_prompts`: the profile run takes the longest context.
+    `cache_as_checkpoint`: `auto` is fp8 where a ModelOpt checkpoint brings scales for its cache.
     """
 
     sampler_bytes: float
@@ -34,13 +36,15 @@ class VllmVersion(NamedTuple):
     state_blocks: int = 1
     steps_in_flight: int = 1
     whole_prompts: bool = False
+    cache_as_checkpoint: bool = False
 
 
 _V0 = VllmVersion(_SELECTED_BYTES, _SELECTED_BASE, triton_mxfp4=False, whole_prompts=True)
 _V0_10 = VllmVersion(_SORTED_BYTES, _SORTED_BASE, triton_mxfp4=False)
 _V0_11 = VllmVersion(10.9, 0.44)
 _V0_13 = VllmVersion(_SORTED_BYTES, _SORTED_BASE)
-_V0_16 = _V0_13._replace(keeps_expert_buffers_on_rocm=True)
+_V0_12 = _V0_13._replace(cache_as_checkpoint=True)
+_V0_16 = _V0_12._replace(keeps_expert_buffers_on_rocm=True)
 _V0_14 = _V0_16._replace(keeps_expert_buffers=True)
 _V0_11_1 = _V0_13._replace(keeps_expert_buffers=True)
 _V0_17 = _V0_14._replace(
@@ -59,8 +63,8 @@ VLLM_VERSIONS: dict[Version, VllmVersion] = {
     (0, 10, 0): _V0_10,
     (0, 11, 0): _V0_11,
     (0, 11, 1): _V0_11_1,
-    (0, 12, 0): _V0_13,
-    (0, 13, 0): _V0_13,
+    (0, 12, 0): _V0_12,
+    (0, 13, 0): _V0_12,
     (0, 14, 0): _V0_14,
     (0, 15, 0): _V0_14,
     (0, 16, 0): _V0_16,
