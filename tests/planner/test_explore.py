@@ -156,6 +156,8 @@ def test_no_point_is_beaten_in_everything_and_each_measure_has_its_best() -> Non
     ]
     for left, right in product(figures, repeat=2):
         assert not all(a < b for a, b in zip(left, right, strict=True))
+    assert points[0].why.en.startswith("the lowest price")
+    assert all(point.why.ko and point.why.en for point in points)
     named = {name for point in points for name in point.best_in}
     assert named == {"price", "power", "speed", "headroom"}
     assert "price" in points[0].best_in

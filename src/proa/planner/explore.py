@@ -1,5 +1,6 @@
 """The search over the whole space: what meets the need, and the points that nothing beats."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -8,8 +9,10 @@ from numpy.typing import NDArray
 
 from proa.planner.explore_spec import ExploreSpec
 from proa.planner.explore_table import Counts, Floats, ReplicaTable, replica_table, served_at
+from proa.planner.explore_texts import MEASURES, Figures, point_text
 from proa.planner.need import Limit
 from proa.planner.pareto import pareto_front
+from proa.planner.text import Text
 
 _TOLERANCES = (0.02, 0.05, 0.1, 0.2, 0.4)
 
@@ -20,7 +23,8 @@ class ExplorePoint(msgspec.Struct, frozen=True, kw_only=True):
     `price` is that of all GPUs, None where it is not known; `power_w` their TDP together;
     `user_tokens_per_s` at the need's sessions; `headroom` the sessions beyond the need's that
     still hold everything, as a share (0.5 is half as many again). `best_in` names the measures
-    (`price`, `power`, `speed`, `headroom`) in which this is the best of all that meet the need.
+    (`price`, `power`, `speed`, `headroom`) in which this is the best of all that meet the need;
+    `why` says so, and what it buys for how much beside the first point of its context.
     """
 
     model: str
@@ -41,7 +45,13 @@ class ExplorePoint(msgspec.Struct, frozen=True, kw_only=True):
     headroom: float
     max_sessions: int
     binding: Limit
-    best_in: tuple[str, ...] = ()
+    best_in: tuple[str, ...]
+    why: Text = Text("", "")
+
+    @property
+    def figures(self) -> Figures:
+        """What it is judged by."""
+        return Figures(self.price, self.power_w, self.user_tokens_per_s, self.headroom)
 
 
 class ExplorePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +105,16 @@ def explore(spec: ExploreSpec, *, most_points: int = 12) -> ExplorePlan:
             names = tuple(name for name, winner in winners.items() if winner == at)
             figures = (float(served.tpot_s[row]), float(served.ttft_p95_s[row]))
             points.append(_point(spec, table, _row(met, row), figures, names))
-    points.sort(key=_order)
-    return ExplorePlan(walked=walked, met=len(met.kind), points=tuple(points))
+    return ExplorePlan(walked=walked, met=len(met.kind), points=tuple(_explained(points)))
+
+
+def _explained(points: list[ExplorePoint]) -> Iterator[ExplorePoint]:
+    """In order, each beside the first of its context."""
+    bases: dict[int, Figures] = {}
+    for point in sorted(points, key=_order):
+        base = bases.setdefault(point.context_tokens, point.figures)
+        why = point_text(point.figures, base, point.best_in)
+        yield msgspec.structs.replace(point, why=why)
 
 
 def _met(spec: ExploreSpec, table: ReplicaTable, replicas: Counts, gpus: Counts) -> _Met:
@@ -111,7 +129,6 @@ def _row(met: _Met, row: int) -> tuple[int, int, int, int]:
     return int(met.kind[row]), int(met.context[row]), int(met.replicas[row]), int(met.most[row])
 
 
-_MEASURES = ("price", "power", "speed", "headroom")
 _ENOUGH_HEADROOM = 2.0
 """Times the need's sessions above which more of them is no gain: another year's growth is bought
 when it comes, and without an end the front would only list ever larger halls."""
@@ -144,8 +161,8 @@ def _front(losses: Floats, most_points: int) -> NDArray[np.intp]:
 def _winners(losses: Floats) -> dict[str, int]:
     """The row that is best in each measure, of equal ones by the other measures in their order."""
     found = {}
-    for at, name in enumerate(_MEASURES):
-        others = [losses[:, column] for column in reversed(range(len(_MEASURES)))]
+    for at, name in enumerate(MEASURES):
+        others = [losses[:, column] for column in reversed(range(len(MEASURES)))]
         row = int(np.lexsort([*others, losses[:, at]])[0])
         if np.isfinite(losses[row, at]):
             found[name] = row
