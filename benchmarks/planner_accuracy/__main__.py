@@ -1,13 +1,14 @@
-"""`python -m benchmarks.planner_accuracy memory memory-folds calibrated`."""
+"""`python -m benchmarks.planner_accuracy memory memory-folds calibrated speed`."""
 
 import sys
 
-from benchmarks.planner_accuracy import calibrated, memory, memory_folds
+from benchmarks.planner_accuracy import calibrated, memory, memory_folds, speed
 
 _PARTS = {
     "memory": memory.report,
     "memory-folds": memory_folds.report,
     "calibrated": calibrated.report,
+    "speed": speed.report,
 }
 
 

@@ -12,6 +12,7 @@ from proa.planner.layout import LayoutSpec
 from proa.planner.links import find_link
 from proa.planner.roofline import work_of
 from proa.planner.serving_formula import Engine, Load, Served, closed_loop, open_loop, prefill_s
+from proa.planner.speed_calibration import SpeedCalibration, calibrated
 from proa.planner.step_formula import cache_s, decode_s
 
 MOST_PLACES = 4096.0
@@ -23,9 +24,11 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     Either `users` who ask again as soon as they are answered, or `requests_per_s` that come by
     themselves. `places` is how many sequences fit the KV cache (`fit` tells), None for no limit.
-    `cached_tokens` of an input are found in the prefix cache. `link` is between the GPUs of the
-    layout (`links.LINK_NAMES`), None for the fastest that the GPU has; `stage_link` between
-    pipeline stages that lie on several servers, None for the same link.
+    `cached_tokens` of an input are found in the prefix cache. With `prefill_elsewhere` other
+    engines like this one read the prompts (disaggregation), and running streams never wait.
+    `link` is between the GPUs of the layout (`links.LINK_NAMES`), None for the fastest that the
+    GPU has; `stage_link` between pipeline stages, None for the same link. `calibration` is what
+    a load run of this engine said.
     """
 
     llm: LlmSpec
@@ -42,6 +45,8 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     link: str | None = None
     stage_link: str | None = None
     chunk_tokens: int | None = None
+    prefill_elsewhere: bool = False
+    calibration: SpeedCalibration | None = None
 
 
 class PerformancePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +110,10 @@ def engine_of(spec: PerformanceSpec) -> Engine:
     serve = serving_of(spec.engine)
     if spec.chunk_tokens:
         serve = serve._replace(chunk_tokens=float(spec.chunk_tokens))
-    return Engine(work, pace, serve)
+    if spec.prefill_elsewhere:
+        serve = serve._replace(blocked=0.0)
+    engine = Engine(work, pace, serve)
+    return calibrated(engine, spec.calibration) if spec.calibration else engine
 
 
 def load_of(spec: PerformanceSpec, ranks: int) -> Load:

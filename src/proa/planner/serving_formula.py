@@ -14,6 +14,7 @@ from proa.planner.step_formula import (
     added_prompt_s,
     decode_s,
     larger,
+    matrices_s,
     prompt_s,
     smaller,
 )
@@ -25,13 +26,15 @@ _TAIL = 0.05
 class Serving(NamedTuple):
     """How an engine treats requests.
 
-    `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling, first chunk
-    out). `burst` is the part of the other users' prompts that stands before one's own, `blocked`
-    the part of a prompt's time in which running streams wait. A prompt is cut in chunks of
-    `chunk_tokens`.
+    `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling), `first_steps`
+    decode steps pass before the first token is out: one at the least, more where an engine sends
+    several tokens at a time or schedules ahead. `burst` is the part of the other users' prompts
+    that stands before one's own, `blocked` the part of a prompt's time in which running streams
+    wait. A prompt is cut in chunks of `chunk_tokens`.
     """
 
     first_s: Number
+    first_steps: Number
     burst: Number
     blocked: Number
     chunk_tokens: Number
@@ -70,12 +73,13 @@ class Served(NamedTuple):
 
 
 def prefill_s(engine: Engine, load: Load) -> Number:
-    """One prompt alone, cut in chunks: each chunk has the fixed part of a pass."""
+    """One prompt alone, cut in chunks: each has the fixed part of a pass and reads all weights."""
     work, pace, serve = engine
-    cuts = larger(load.new_tokens_in / serve.chunk_tokens, 1.0) - 1.0
+    tokens, cached = load.new_tokens_in, load.tokens_in - load.new_tokens_in
+    cuts = larger(tokens / serve.chunk_tokens, 1.0)
     fixed = work.kernels * pace.kernel_s + pace.step_s + work.hops * work.hop_s
-    cached = load.tokens_in - load.new_tokens_in
-    return prompt_s(work, pace, cached, load.new_tokens_in) + cuts * fixed
+    again = cuts * matrices_s(work, pace, tokens / cuts) - matrices_s(work, pace, tokens)
+    return prompt_s(work, pace, cached, tokens) + (cuts - 1) * fixed + again
 
 
 def added_s(engine: Engine, load: Load, sequences: Number) -> Number:
@@ -94,7 +98,7 @@ def closed_loop(engine: Engine, load: Load) -> Served:
 
     n = min(users, places)
     tpot = step(n) + blocked x (n - 1) / output x prompt's own time
-    ttft = handling + step in progress + prompt + burst x (n - 1) / 2 prompts + turn
+    ttft = handling + first steps + prompt + burst x (n - 1) / 2 prompts + turn
     turn = (users - n) / n x (ttft without it + output x tpot)
 
     In the time of one answer each of the other n - 1 streams reads one prompt, in whose passes
@@ -109,7 +113,7 @@ def closed_loop(engine: Engine, load: Load) -> Served:
     added = added_s(engine, load, count)
     tpot = step + serve.blocked * others / load.tokens_out * added
     ahead = serve.burst * others / 2 * added
-    own = serve.first_s + step + prefill_s(engine, load)
+    own = serve.first_s + serve.first_steps * step + prefill_s(engine, load)
     turn = (load.demand - count) / count * (own + ahead + load.tokens_out * tpot)
     late = 2 * (1 - _TAIL)
     busy = others * added / (load.tokens_out * tpot)
@@ -141,7 +145,7 @@ def open_loop(engine: Engine, load: Load) -> Served:
     steady = smaller(busy, 0.95)
     wait = steady * added / (2 * (1 - steady))
     tail = larger(_log(larger(steady, _TAIL) / _TAIL), 0.0) * added / (2 * (1 - steady))
-    own = serve.first_s + step + prefill_s(engine, load)
+    own = serve.first_s + serve.first_steps * step + prefill_s(engine, load)
     late = larger(tail, wait)
     return Served(own + wait, own + late, step, tpot, count, busy)
 

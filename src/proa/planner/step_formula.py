@@ -18,9 +18,11 @@ class Work(NamedTuple):
     """Seconds of one GPU at its data sheet's rates, for a whole stack of layers.
 
     Reads: `dense_read_s` all weights but experts, `expert_read_s` all experts that lie on the
-    GPU, of which a token reaches `expert_share`. Per token: `token_math_s` matrix products,
-    `token_link_s` bytes sent. Per sequence and step: `kv_read_s` for each token of context,
-    `window_read_s` for each of the last `window_tokens`, `state_read_s` whatever the context.
+    GPU, of which a token reaches `expert_share`. Per token: `token_math_s` matrix products with
+    all weights but experts, `expert_math_s` with its experts, `move_s` reads and writes of what
+    stands between the products, `token_link_s` bytes sent. Per sequence and step: `kv_read_s`
+    for each token of context, `window_read_s` for each of the last `window_tokens`,
+    `state_read_s` whatever the context.
     Per prompt token: `attention_math_s` and `window_math_s` for each token that it sees.
     `kernels` are launched in a pass; `hops` times a message takes `hop_s` before its first byte.
     """
@@ -29,6 +31,8 @@ class Work(NamedTuple):
     expert_read_s: Number
     expert_share: Number
     token_math_s: Number
+    expert_math_s: Number
+    move_s: Number
     kv_read_s: Number
     window_read_s: Number
     window_tokens: Number
@@ -45,7 +49,8 @@ class Pace(NamedTuple):
     """Shares of the roof that an engine reaches, and seconds that no roof shows.
 
     `read` weights, `expert_read` experts' weights, `cache_read` KV cache: of the memory's rate.
-    `math` matrix products, `attention_math` attention of prompts: of the peak. `kernel_s` one
+    `math` matrix products, `expert_math` those of experts, `attention_math` attention of prompts:
+    of the peak. `kernel_s` one
     kernel's launch and drain, `step_s` scheduling of a step, `sequence_s` sampling and
     bookkeeping of one sequence in a step.
     """
@@ -54,6 +59,7 @@ class Pace(NamedTuple):
     expert_read: Number
     cache_read: Number
     math: Number
+    expert_math: Number
     attention_math: Number
     kernel_s: Number
     step_s: Number
@@ -85,10 +91,14 @@ def touched_share(share: Number, tokens: Number) -> Number:
 
 
 def matrices_s(work: Work, pace: Pace, tokens: Number) -> Number:
-    """Matrix products of a pass: the weights it reads against the products it makes."""
-    experts = work.expert_read_s * touched_share(work.expert_share, tokens)
-    reads = work.dense_read_s / pace.read + experts / pace.expert_read
-    return roof(reads, tokens * work.token_math_s / pace.math)
+    """Matrix products of a pass, and the tokens' way between them.
+
+    roof(weights read, products) + roof(experts read, their products) + tokens x moves
+    """
+    dense = roof(work.dense_read_s / pace.read, tokens * work.token_math_s / pace.math)
+    reads = work.expert_read_s * touched_share(work.expert_share, tokens)
+    experts = roof(reads / pace.expert_read, tokens * work.expert_math_s / pace.expert_math)
+    return dense + experts + tokens * work.move_s / pace.read
 
 
 def cache_s(work: Work, pace: Pace, context: Number) -> Number:

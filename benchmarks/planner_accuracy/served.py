@@ -1,0 +1,155 @@
+"""Measured serving speeds as rows, and the question to the planner that each was."""
+
+from pathlib import Path
+
+import msgspec
+
+from proa.catalog.gpus import find_gpu
+from proa.catalog.models import find_model
+from proa.domain.gpu import GpuSpec
+from proa.domain.llm import ExpertFeed, LatentAttention, LinearAttention, LlmSpec
+from proa.planner.fit import fit
+from proa.planner.fit_spec import FitSpec
+from proa.planner.kv_cache import KvDtype
+from proa.planner.layout import LayoutSpec
+from proa.planner.performance import PerformanceSpec
+from proa.planner.weights import with_precision
+
+SERVED = Path(__file__).parents[2] / "tests" / "planner" / "data" / "serving.jsonl"
+
+_SERVER_GPUS = 8
+_FORMATS = {"fp8": "fp8", "fp4": "nvfp4", "bf16": "bf16", "int4": "int4"}
+
+
+class DecodeWorkers(msgspec.Struct, frozen=True, kw_only=True):
+    """The decoding half of a disaggregated deployment; `batch_size` is that of a rank."""
+
+    batch_size: int
+    workers: int
+    tp: int
+    dp: int
+    ep: int
+
+
+class ServedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One measured load, with the names of aiconfigurator's silicon_sample.csv.
+
+    `replicas` share the users, where more than one engine answered; `decode` is the decoding
+    half of a disaggregated one.
+    """
+
+    id: str
+    source: str
+    engine: str
+    model: str
+    gpu: str
+    mode: str
+    isl: int
+    osl: int
+    ttft_ms: float
+    tpot_ms: float
+    engine_version: str | None = None
+    precision: str | None = None
+    concurrency: int = 1
+    batch_size: int | None = None
+    tp: int | None = None
+    attention_dp: int | None = None
+    moe_tp: int | None = None
+    moe_ep: int | None = None
+    n_gpus: int | None = None
+    replicas: int = 1
+    decode: DecodeWorkers | None = None
+
+
+def served_rows(path: Path = SERVED) -> list[ServedRow]:
+    """All rows of the file."""
+    decoder = msgspec.json.Decoder(ServedRow)
+    return [decoder.decode(line) for line in path.read_bytes().splitlines()]
+
+
+def served_spec(row: ServedRow) -> PerformanceSpec:
+    """What the row asked the engine; the cache's places are those that `fit` plans.
+
+    Not said by the rows and taken for granted: an fp8 cache with TensorRT-LLM, with NVFP4
+    weights, with NVIDIA's own checkpoints, and with SGLang on Blackwell.
+    """
+    llm, gpu = row_model(row), find_gpu(row.gpu)
+    layout, users = row_layout(row), row.concurrency / row.replicas
+    if row.decode is not None:
+        users = float(row.decode.batch_size * row.decode.dp)
+    kv_dtype = KvDtype.FP8 if _is_fp8_cache(row, gpu) else KvDtype.AUTO
+    wide = layout.tensor_parallel > _SERVER_GPUS and gpu.id.startswith("h")
+    return PerformanceSpec(
+        llm=llm,
+        gpu=gpu,
+        layout=layout,
+        engine=row.engine,
+        input_tokens=float(row.isl),
+        output_tokens=float(row.osl),
+        users=float(users),
+        places=_places(FitSpec(llm=llm, gpu=gpu, layout=layout, kv_dtype=kv_dtype), row),
+        kv_dtype=kv_dtype,
+        link="infiniband" if wide else None,
+        prefill_elsewhere=row.decode is not None,
+    )
+
+
+def row_layout(row: ServedRow) -> LayoutSpec:
+    """The layout of one engine.
+
+    The table multiplies some sizes twice: where ranks x ranks of a server's 8 are told, each
+    GPU counts once, and attention is data parallel if `attention_dp` says so. Racks of GB200
+    with more than 8 ranks run data-parallel attention with whole experts on each.
+    """
+    if row.decode is not None:
+        found = row.decode
+        return LayoutSpec(
+            tensor_parallel=found.tp, data_parallel=found.dp, expert_parallel=found.ep > 1
+        )
+    ranks, copies = row.tp or row.n_gpus or 1, row.attention_dp or 1
+    experts = row.moe_ep or 1
+    if copies > 1:
+        return LayoutSpec(data_parallel=min(copies, _SERVER_GPUS), expert_parallel=True)
+    if ranks > _SERVER_GPUS and row.gpu.startswith("gb"):
+        return LayoutSpec(data_parallel=ranks, expert_parallel=True)
+    if row.n_gpus is None:
+        ranks = min(ranks, _SERVER_GPUS)
+    return LayoutSpec(tensor_parallel=ranks, expert_parallel=experts > 1)
+
+
+def row_model(row: ServedRow) -> LlmSpec:
+    """The catalogue's model in the row's precision."""
+    llm = find_model(row.model.rpartition("/")[2])
+    wanted = _FORMATS.get(row.precision or "")
+    own = llm.quantization.format.value if llm.quantization else "bf16"
+    if wanted is None or own in (wanted, "mxfp4"):
+        return llm
+    return with_precision(llm, wanted)
+
+
+def kinds(row: ServedRow) -> tuple[str, ...]:
+    """The slices that a row belongs to: kind of model, engine, GPU, precision."""
+    llm = row_model(row)
+    attentions = {type(group.attention) for group in llm.layers}
+    sparse = any(isinstance(group.feed, ExpertFeed) for group in llm.layers)
+    names = ["moe" if sparse else "dense", row.engine, find_gpu(row.gpu).id]
+    names += [name for kind, name in _KINDS if kind in attentions]
+    return (*names, row.precision or "own precision")
+
+
+_KINDS = ((LatentAttention, "mla"), (LinearAttention, "hybrid"))
+
+
+def _is_fp8_cache(row: ServedRow, gpu: GpuSpec) -> bool:
+    quantised = row.precision in ("fp8", "fp4")
+    if row.engine == "trtllm" or (row.engine == "sglang" and gpu.family == "blackwell"):
+        return quantised
+    return row.precision == "fp4" or row.model.startswith("nvidia/")
+
+
+def _places(start: FitSpec, row: ServedRow) -> float | None:
+    """Sequences of the row's mean context that fit together; None if the weights alone do not."""
+    context = round(row.isl + row.osl / 2)
+    planned = fit(msgspec.structs.replace(start, max_model_len=context))
+    each = planned.max_concurrency
+    return each * start.layout.data_parallel if each > 0 else None
