@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from enum import StrEnum
 
 import msgspec
 
 from proa.bench.sample import RequestSample
+from proa.domain.contract import ContractRule, ContractSpec
 from proa.errors import FieldError, UpstreamError
 
 LENGTH_TOLERANCE = 0.05
@@ -17,13 +17,6 @@ _METRICS = ("user_tokens_per_s", "user_tokens_per_s_e2e", "ttft_s", "visible_ttf
 _BOUND = re.compile(r"([a-z0-9_]+)\s*(<=|>=)\s*([0-9]+(?:\.[0-9]+)?)(%?)")
 _ACCEPTED = f"METRIC<=NUMBER or METRIC>=NUMBER of {', '.join(_METRICS)}, error_rate"
 ERROR_RATE = "error_rate"
-
-
-class Rule(StrEnum):
-    """Whether each request counts, or the mean of all."""
-
-    PER_REQUEST = "per_request"
-    MEAN = "mean"
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -46,12 +39,14 @@ class SloSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     bounds: tuple[Bound, ...] = ()
     attainment: float = 0.95
-    rule: Rule = Rule.PER_REQUEST
+    rule: ContractRule = ContractRule.PER_REQUEST
     error_rate: float | None = None
     forced_length: bool = True
 
 
-def parse_slo(text: str, *, attainment: float = 0.95, rule: Rule = Rule.PER_REQUEST) -> SloSpec:
+def parse_slo(
+    text: str, *, attainment: float = 0.95, rule: ContractRule = ContractRule.PER_REQUEST
+) -> SloSpec:
     """`"user_tokens_per_s>=30,ttft_s<=2"`; shares as `error_rate<=0.05` or `<=5%`.
 
     Raises:
@@ -75,6 +70,17 @@ def parse_slo(text: str, *, attainment: float = 0.95, rule: Rule = Rule.PER_REQU
     if not bounds and error_rate is None:
         raise FieldError("slo", text, _ACCEPTED)
     return SloSpec(bounds=tuple(bounds), attainment=attainment, rule=rule, error_rate=error_rate)
+
+
+def contract_slo(contract: ContractSpec) -> SloSpec:
+    """What a level at the promised load must keep.
+
+    `ttft_p95_s` bounds each request's TTFT: with an attainment of 0.95 that is its P95.
+    """
+    bounds = [Bound("user_tokens_per_s", contract.user_tokens_per_s, at_least=True)]
+    if contract.ttft_p95_s is not None:
+        bounds.append(Bound("ttft_s", contract.ttft_p95_s, at_least=False))
+    return SloSpec(bounds=tuple(bounds), attainment=contract.attainment, rule=contract.rule)
 
 
 def is_ok(sample: RequestSample, slo: SloSpec) -> bool:
@@ -124,7 +130,7 @@ def passes(samples: Sequence[RequestSample], slo: SloSpec) -> bool | None:
     errors = sum(s.failure is not None for s in samples) / len(samples)
     if slo.error_rate is not None and errors > slo.error_rate:
         return False
-    if slo.rule is Rule.PER_REQUEST:
+    if slo.rule is ContractRule.PER_REQUEST:
         return share >= slo.attainment
     good = [s for s in samples if s.failure is None]
     return (
