@@ -180,3 +180,25 @@ def test_negative_amounts_are_read_as_they_are() -> None:
     )
     assert boot.non_torch_bytes == gib(-15.24)
     assert (boot.weights_bytes, boot.activation_bytes) == (gib(15.27), gib(1.4))
+
+
+def test_a_start_on_the_cpu_as_vllm_0_32_writes_it() -> None:
+    # vLLM 0.32.0 (CPU) with VLLM_CPU_KVCACHE_SPACE=1; the configuration is cut.
+    boot = read(
+        "(APIServer pid=7) INFO [api_utils.py:347]  ▄▄ ▄█ █     █     █ ▀▄▀ █  "
+        "version 0.32.0\n"
+        "(APIServer pid=7) INFO [model.py:733] Resolved architecture: "
+        "LlamaForCausalLM\n"
+        "(EngineCore pid=8) INFO [core.py:133] Initializing a V1 LLM engine (v0.32.0)"
+        " with config: model='models/tiny', dtype=torch.bfloat16, max_seq_len=512, "
+        "tensor_parallel_size=1, pipeline_parallel_size=1, quantization=None, enforce_eager=True, "
+        "kv_cache_dtype=auto\n"
+        "(Worker pid=9) INFO [v1/worker/cpu_worker.py:260] Explicitly set (1.0/15.59) "
+        "GiB for KV cache on node 0.\n"
+        "(EngineCore pid=8) INFO [v1/core/kv_cache_utils.py:2327] CPU KV cache size: "
+        "1,048,576 tokens, Maximum concurrency for 512 tokens per request: 2048.00x\n"
+    )
+    assert (boot.kv_cache_bytes, boot.gpu_total_bytes) == (gib(1.0), gib(15.59))
+    assert boot.is_cache_given
+    assert (boot.kv_cache_tokens, boot.max_concurrency) == (1_048_576, 2048.0)
+    assert (boot.flags.tensor_parallel, boot.flags.enforce_eager) == (1, True)

@@ -59,7 +59,7 @@ def read_vllm(text: str) -> BootLog:
         cuda_graph_estimated_bytes=gib_bytes(graphs),
         cuda_graphs_counted=counted,
         kv_cache_bytes=gib_bytes(pick(found, "kv", "least", rank)),
-        is_cache_given=CACHE_GIVEN in text,
+        is_cache_given=CACHE_GIVEN.search(text) is not None,
         kv_cache_tokens=tokens,
         kv_blocks=blocks,
         max_concurrency=concurrency,

@@ -26,7 +26,7 @@ VERSIONS = (
 )
 ARCHITECTURE = (re.compile(r"Resolved architecture: (\w+)"),)
 MODEL = (re.compile(r"config: model='([^']+)'"),)
-CACHE_GIVEN = "as specified by kv_cache_memory_bytes"
+CACHE_GIVEN = re.compile(r"as specified by kv_cache_memory_bytes|Explicitly set \(\S+\) GiB for KV")
 GRAPHS_COUNTED = re.compile(
     r"CUDA graph memory profiling is (enabled|disabled)"
     r"|The current --gpu-memory-utilization=\S+ is (equivalent)"
