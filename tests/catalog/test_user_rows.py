@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proa.catalog.gpus import find_gpu
@@ -180,6 +180,7 @@ def test_wrong_rows_are_refused_with_their_place(text: str, told: str) -> None:
     assert told in str(refused.value)
 
 
+@settings(max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -27,7 +27,7 @@ def find_gpu(name: str) -> GpuSpec:
     """
     found = known_gpu(name)
     if found is None:
-        near = nearest(name, gpu_rows())
+        near = nearest(name.strip().casefold(), {row: row for row in gpu_rows()})
         raise InputError(f"GPU {name!r} is not in the catalogue; nearest: {near}")
     return found
 

@@ -115,4 +115,5 @@ def row_config(row: ModelRow) -> dict[str, object]:
 
 
 def _nearest(name: str) -> str:
-    return nearest(name, model_ids(), short=tail)
+    short = {each: ids[0] for each, ids in _names().items() if "/" not in each}
+    return nearest(tail(name.strip()), short)

@@ -1,6 +1,6 @@
 """Names that users write, to the ids of rows: what is nearest to a name that no row has."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 
 _SHOWN = 4
 
@@ -10,14 +10,14 @@ def tail(row_id: str) -> str:
     return row_id.rpartition("/")[2].casefold()
 
 
-def nearest(name: str, ids: Iterable[str], *, short: Callable[[str], str] = str.casefold) -> str:
-    """The ids that look most like `name`, for an error message; some ids if none does."""
+def nearest(wanted: str, known: Mapping[str, str]) -> str:
+    """The rows whose names look most like `wanted`, for an error message; some if none does.
+
+    `known` are names in lower case, to the ids that are shown.
+    """
     import difflib  # here: only a wrong name needs it
 
-    rows = list(ids)
-    wanted = short(name)
-    known = {short(row): row for row in reversed(rows)}
-    close = difflib.get_close_matches(wanted, known, n=_SHOWN, cutoff=0.4)
+    close = difflib.get_close_matches(wanted, known, n=2 * _SHOWN, cutoff=0.4)
     starting = [key for key in known if wanted and (wanted in key or key in wanted)]
-    chosen = list(dict.fromkeys([*close, *starting]))[:_SHOWN] or list(known)[:_SHOWN]
-    return ", ".join(known[key] for key in chosen)
+    ids = dict.fromkeys(known[key] for key in [*close, *starting])
+    return ", ".join([*(ids or dict.fromkeys(known.values()))][:_SHOWN])
