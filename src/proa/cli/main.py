@@ -25,6 +25,7 @@ VERBS = {
         "users to GPUs, speed, cost and clause; or GPUs to what they promise",
     ),
     "fit": ("proa.cli.fit", "what one engine start would log: weights, KV cache, concurrency"),
+    "bench": ("proa.cli.bench", "measure an endpoint, and prove that the client was not the limit"),
     "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),

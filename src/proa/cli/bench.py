@@ -1,0 +1,21 @@
+"""Measure an OpenAI-compatible endpoint, with proof that the client was not the limit."""
+
+import argparse
+from importlib import import_module
+
+SUB_VERBS = {
+    "run": ("proa.cli.bench_run", "levels of users or rates against one endpoint or several"),
+}
+"""Sub-verb → its module (`configure`, `run`) and its line in the help."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, (module_name, told) in SUB_VERBS.items():
+        module = import_module(module_name)
+        added = verbs.add_parser(name, help=told, description=module.__doc__)
+        module.configure(added)
+
+
+def run(args: argparse.Namespace) -> int:
+    return int(import_module(SUB_VERBS[args.action][0]).run(args))
