@@ -187,6 +187,27 @@ def test_a_log_takes_the_place_of_estimates(
     assert "known from          the start-up log" in said(capsys, *start, "--lang", "en")
 
 
+def test_engine_and_layout_come_from_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "boot.log"
+    log.write_text(
+        "[2026-03-08 10:00:00] server_args=ServerArgs(model_path='Qwen/Qwen3-8B', tp_size=2,"
+        " mem_fraction_static=0.85)\n"
+        "[2026-03-08 10:00:01 TP0] Load weight begin. avail mem=78.0 GB\n"
+        "[2026-03-08 10:00:09 TP0] Load weight end. type=Qwen3ForCausalLM, avail mem=70.0 GB,"
+        " mem usage=8.00 GB.\n"
+        "[2026-03-08 10:00:09 TP0] KV Cache is allocated. #tokens: 800000, K size: 27.47 GB,"
+        " V size: 27.47 GB\n",
+        encoding="utf-8",
+    )
+    start = ("--gpu", "h100-80gb", "--calibrate", str(log))
+    answer = document(capsys, *start)
+    assert (answer["engine"], answer["tensor_parallel"]) == ("sglang", 2)
+    assert document(capsys, *start, "--tp", "4")["tensor_parallel"] == 4
+    assert "a log of vllm" in refused(capsys, *START[1:3], *start, "--engine", "vllm")
+
+
 def test_a_log_of_another_machine_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,10 +57,18 @@ def read_keys(keys: Mapping[str, object]) -> dict[str, Any]:
 def asked_of(values: Mapping[str, Any]) -> FitAsked:
     """The start that checked values ask for.
 
+    Where they name no engine, it is the logs'; where they name neither GPUs nor how to lay over
+    them, it is as the logs' engine lay.
+
     Raises:
         FieldError: something is missing, unknown, or does not go together.
         InputError: a log that cannot be read.
     """
+    boots = tuple((name, _boot(name)) for name in values.get("calibrate", ()))
+    logged = _logged([boot for _, boot in boots])
+    if values.keys() & {"gpus", "tp", "pp"}:
+        logged = {"engine": logged["engine"]} if "engine" in logged else {}
+    values = {**logged, **values}
     engine = values.get("engine", "vllm")
     _check_version(engine, values.get("engine_version"))
     rows = asked_rows(values.get("catalogue", ()))
@@ -82,7 +90,6 @@ def asked_of(values: Mapping[str, Any]) -> FitAsked:
         headroom_bytes=asked_part(gpu, "headroom", values.get("headroom")),
         **passed,
     )
-    boots = tuple((name, _boot(name)) for name in values.get("calibrate", ()))
     return FitAsked(spec=spec, gpus=gpus, boots=boots)
 
 
@@ -94,6 +101,17 @@ _PASSED = (
     "max_num_batched_tokens",
     "max_num_seqs",
 )
+
+
+def _logged(boots: list[BootLog]) -> dict[str, Any]:
+    """Engine and layout that all logs have in common."""
+    found: dict[str, set[Any]] = {
+        "engine": {boot.engine for boot in boots},
+        "tp": {boot.flags.tensor_parallel for boot in boots},
+        "pp": {boot.flags.pipeline_parallel for boot in boots},
+    }
+    common = {name: values.pop() for name, values in found.items() if len(values) == 1}
+    return {name: value for name, value in common.items() if value is not None}
 
 
 def _check_version(engine: str, version: str | None) -> None:
