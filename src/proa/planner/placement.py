@@ -90,11 +90,11 @@ def place(spec: PlacementSpec) -> PlacementPlan:
 def arrange(spec: PlacementSpec, replicas: Sequence[ReplicaPlan]) -> tuple[ReplicaPlan, int]:
     """Of these replicas the one to take, and how many of it; see `place` for the order.
 
-    Where none meets the need, the one whose single session comes nearest to it.
+    Where none serves even one session as asked, the one whose single session comes nearest.
     """
     plans = [_arranged(spec, replica) for replica in replicas]
     best = min(plans, key=lambda plan: _rank(spec, *plan))
-    if spec.gpus is None and not best[0].limits.sessions:
+    if not best[0].limits.sessions:
         return min(plans, key=lambda plan: _shortfall(spec.need, plan[0]))
     return best
 
