@@ -4,6 +4,12 @@ import pytest
 from benchmarks.planner_accuracy.served import served_rows
 from benchmarks.planner_accuracy.speed import SpeedCase, by_kind, speed_cases, speed_stats
 
+from proa.catalog.gpus import find_gpu
+from proa.catalog.models import find_model
+from proa.catalog.step_times import STEP_TIMES
+from proa.planner.performance import PerformanceSpec, performance
+from proa.planner.weights import with_precision
+
 # As recorded: TPOT's mean error at most, its share within 20 %, TTFT's share within 25 %.
 RECORDED = {
     "all": (0.125, 0.84, 0.61),
@@ -54,3 +60,38 @@ def test_decoding_engines_of_disaggregated_ones_are_not_far_off(cases: list[Spee
     split = [case for case in cases if case.row.decode is not None]
     assert len(split) >= 30
     assert speed_stats(split).tpot_median <= 0.22
+
+
+def step_ms(gpu: str, model: str, precision: str, users: float) -> float:
+    plan = performance(
+        PerformanceSpec(
+            llm=with_precision(find_model(model), precision),
+            gpu=find_gpu(gpu),
+            input_tokens=300,
+            output_tokens=300,
+            users=users,
+        )
+    )
+    return plan.itl_s * 1e3
+
+
+def measured_ms(gpu: str, billions: float, users: float) -> float:
+    (row,) = (r for r in STEP_TIMES if r.gpu == gpu and r.parameters == billions * 1e9)
+    return row.step.step_s(users) * 1e3
+
+
+@pytest.mark.parametrize(
+    ("gpu", "billions", "precision", "users"),
+    [
+        ("rtx-pro-6000-96gb", 8.0, "bf16", 20.0),
+        ("rtx-pro-6000-96gb", 14.0, "bf16", 20.0),
+        ("rtx-5060-ti-16gb", 8.0, "int4", 1.0),
+        ("rtx-5060-ti-16gb", 8.0, "int4", 20.0),
+        ("rtx-5060-ti-16gb", 14.0, "int4", 1.0),
+    ],
+)
+def test_gpus_that_no_constant_was_fitted_to(
+    gpu: str, billions: float, precision: str, users: float
+) -> None:
+    planned = step_ms(gpu, f"Qwen/Qwen3-{billions:.0f}B", precision, users)
+    assert planned == pytest.approx(measured_ms(gpu, billions, users), rel=0.18)
