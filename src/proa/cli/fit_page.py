@@ -30,13 +30,12 @@ def fit_page(told: FitAnswer, texts: Texts) -> Page:
 
 def _title(told: FitAnswer, texts: Texts) -> str:
     spec = told.asked.spec
-    version = told.plan.engine_version or told.plan.profile
     return texts.say(
         "title",
         model=spec.llm.id,
         gpus=spec.layout.gpus,
         gpu=spec.gpu.name,
-        engine=f"{spec.engine} {version}".strip(),
+        engine=f"{spec.engine} {told.plan.engine_version}".strip(),
     )
 
 

@@ -71,7 +71,7 @@ class LlamaCppProfile(EngineProfile):
             spec,
             part,
             pool,
-            profile="llama.cpp",
+            profile="2024-2026",
             lines=_lines(part, kv_bytes) + lines_inside(spec, pool, "activation"),
             doubts=_doubts(spec),
         )

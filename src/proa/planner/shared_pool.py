@@ -135,7 +135,7 @@ def plan(
     one = pool.kv_cache_bytes / pool.max_concurrency if pool.max_concurrency else 0.0
     return FitPlan(
         engine=spec.engine,
-        engine_version=spec.engine_version or profile,
+        engine_version=spec.engine_version or "",
         profile=profile,
         gpu_bytes=part.gpu_bytes,
         requested_bytes=pool.requested_bytes,
