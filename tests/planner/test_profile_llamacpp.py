@@ -85,3 +85,13 @@ def test_other_formats_are_no_gguf() -> None:
     awq = Quantization(method="awq", format=WeightFormat.INT4)
     llm = msgspec.structs.replace(QWEN3_8B, quantization=awq)
     assert gguf_weights_bytes(llm, LayoutSpec()) is None
+
+
+def test_a_margin_is_kept_for_what_files_differ_in() -> None:
+    llm = msgspec.structs.replace(LLAMA_70B, quantization=gguf_quantization("q4_k_m"))
+    spec = start("llamacpp", "rtx-a6000-48gb", llm, max_model_len=4096, max_num_seqs=1)
+    near = LlamaCppProfile().fit(spec)
+    taken = near.requested_bytes + round(0.01 * near.gpu_bytes) + round(0.06 * near.weights_bytes)
+    for more, fits in ((-1024, True), (1024, False)):
+        room = msgspec.structs.replace(spec, taken_bytes=near.gpu_bytes - taken + more)
+        assert LlamaCppProfile().fit(room).fits is fits

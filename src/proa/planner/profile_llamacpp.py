@@ -37,7 +37,8 @@ _CELLS = 256
 _SLOTS = 4
 _UBATCH = 512
 _CONTEXT_MIB = 350
-_SURE_SHARE = 0.01  # of the GPU: a file's bits per weight, the size of the context
+_SURE_SHARE = 0.01  # of the GPU: the size of the context
+_FILE_SHARE = 0.06  # of the weights: files of one mixture differ in bits per weight
 
 
 class LlamaCppProfile(EngineProfile):
@@ -76,6 +77,8 @@ class LlamaCppProfile(EngineProfile):
             doubts=_doubts(spec),
         )
         margin = part.gpu_bytes * (UNSURE_SHARE if answer.doubts else _SURE_SHARE)
+        if not (spec.measured and spec.measured.weights_bytes):
+            margin += part.weights_bytes * _FILE_SHARE
         return msgspec.structs.replace(answer, fits=taken + margin <= room)
 
 
