@@ -40,9 +40,10 @@ class VllmProfile(EngineProfile):
         """
         _check(spec)
         key, version, _ = nearest(VLLM_VERSIONS, spec.engine_version)
-        stages = pipeline_stages(spec.llm, spec.layout)
-        plans = [_stage_plan(spec, stage, key, version) for stage in stages]
-        return min(plans, key=lambda plan: (plan.max_concurrency, plan.kv_cache_bytes))
+        unequal = dict.fromkeys(pipeline_stages(spec.llm, spec.layout))
+        stages = [_stage(spec, stage, version) for stage in unequal]
+        fullest = min(stages, key=lambda stage: (stage[1].concurrency, stage[1].kv_bytes))
+        return _plan(spec, *fullest, (key, version))
 
 
 class _Parts(NamedTuple):
@@ -69,6 +70,10 @@ class _Cache(NamedTuple):
         return self.pool.blocks(self.kv_bytes)
 
     @property
+    def concurrency(self) -> float:
+        return self.pool.concurrency(self.blocks)
+
+    @property
     def block_bytes(self) -> float:
         return self.pool.page_bytes * self.pool.layers_per_group
 
@@ -79,14 +84,21 @@ class _Cache(NamedTuple):
         return round(max(0.0, self.kv_bytes - used) + used * self.pool.padding_share)
 
 
-def _stage_plan(spec: FitSpec, stage: StageLayers, key: Version, version: VllmVersion) -> FitPlan:
-    parts, cache = _parts(spec, stage, version), _cache(spec, stage, version)
+def _stage(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> tuple[_Parts, _Cache]:
+    parts = _parts(spec, stage, version)
+    return parts, _cache(spec, stage, parts, version)
+
+
+def _plan(
+    spec: FitSpec, parts: _Parts, cache: _Cache, pinned: tuple[Version, VllmVersion]
+) -> FitPlan:
+    version = pinned[1]
     reasons = doubts(spec, version)
-    concurrency = cache.pool.concurrency(cache.blocks)
+    concurrency = cache.concurrency
     return FitPlan(
         engine="vllm",
         engine_version=spec.engine_version or "",
-        profile=".".join(map(str, key)),
+        profile=".".join(map(str, pinned[0])),
         gpu_bytes=parts.gpu,
         requested_bytes=parts.requested,
         weights_bytes=parts.weights,
@@ -110,8 +122,7 @@ def _stage_plan(spec: FitSpec, stage: StageLayers, key: Version, version: VllmVe
     )
 
 
-def _cache(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Cache:
-    parts = _parts(spec, stage, version)
+def _cache(spec: FitSpec, stage: StageLayers, parts: _Parts, version: VllmVersion) -> _Cache:
     kv = parts.requested - parts.taken - (parts.graphs if version.counts_graphs else 0)
     length = spec.max_model_len or spec.llm.max_context
     tokens = batch_of(spec, version).tokens * version.steps_in_flight
