@@ -11,6 +11,7 @@ Not modelled:
     (SGLANG_ENABLE_POST_CAPTURE_KV_SIZING, off by default).
 """
 
+from functools import lru_cache
 from itertools import chain
 
 from proa.domain.llm import GroupedAttention, LatentAttention
@@ -126,6 +127,7 @@ def _graph_mib(spec: FitSpec, chunk: int, batch: int) -> float:
     return batch * 2 + 8 * prefill_buckets(chunk)
 
 
+@lru_cache
 def prefill_buckets(most: int) -> int:
     """How many prefill sizes are captured up to `most` tokens."""
     sizes = chain(
