@@ -114,3 +114,18 @@ def test_numbers_stay_numbers(known: list[EngineTiming | None]) -> None:
 
 def test_assumed_is_between_extremes() -> None:
     assert ASSUMED.base_s > ASSUMED.per_sequence_s
+
+
+def test_equals_are_equal_however_they_were_learned() -> None:
+    one = EngineTiming(step=StepTime(base_s=0.0061, per_sequence_s=0.00034))
+    other = EngineTiming(step=StepTime(base_s=0.0062, per_sequence_s=0.00033))
+    first, second = speeds_of([view(one), view(other)])
+    assert second.base_s / first.base_s == pytest.approx(1.0, abs=0.004)
+    assert second.per_sequence_s / first.per_sequence_s == pytest.approx(1.0, abs=0.004)
+
+
+def test_unequal_prompt_speeds_stay_so() -> None:
+    quick = EngineTiming(step=FAST, prefill_tokens_per_s=20_000.0)
+    slow = EngineTiming(step=FAST, prefill_tokens_per_s=5_000.0)
+    first, second = speeds_of([view(quick), view(slow)])
+    assert second.prompt_s_per_byte == pytest.approx(4.0 * first.prompt_s_per_byte)

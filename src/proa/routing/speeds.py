@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from proa.domain.load import EngineLoadView
 from proa.domain.timing import EngineTiming, StepTime
+from proa.routing.alike import drawn_together
 
 ASSUMED = StepTime(base_s=0.010, per_sequence_s=0.0005)
 """An engine of which nothing is known; the ratio of the two is typical of GPUs."""
@@ -18,6 +19,10 @@ PROMPT_WEIGHT = 8.0
 _LEAST_BASE_S = 1e-6
 """No engine makes a step in less; a ratio to less says nothing."""
 _HARDLY_AGED = 0.98
+_BASE_SCATTER = 0.06
+_SLOPE_SCATTER = 0.3
+_PROMPT_SCATTER = 0.4
+"""So much differs, at most, what is learned of two equal engines; logarithms of ratios."""
 _LEAST_SLOPE = 0.002  # of the base: more requests are never for nothing, and ties are broken
 
 
@@ -67,6 +72,7 @@ def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
     What was learned decays to what was said of the engine before, or else to that mean:
     half of it, on a scale of ratios, for each 60 s without traffic. An engine whose prompts
     nothing tells is taken to read them as quickly for its base as the others for theirs.
+    Engines that learning cannot tell apart are drawn together.
     """
     known = [view.timing for view in views if view.timing is not None]
     typical = StepTime(
@@ -78,7 +84,7 @@ def speeds_of(views: Sequence[EngineLoadView]) -> list[Speed]:
     prompts = [(_prompt_s_per_byte(timing) or 0.0) / timing.step.base_s
                for timing in known if timing.step.base_s >= _LEAST_BASE_S]  # fmt: skip
     typical_prompt = _typical(prompts, 0.0)
-    return [_speed(view, typical, typical_prompt) for view in views]
+    return _alike([_speed(view, typical, typical_prompt) for view in views])
 
 
 def mean_output(views: Sequence[EngineLoadView]) -> float:
@@ -106,6 +112,20 @@ def _speed(view: EngineLoadView, typical: StepTime, typical_prompt: float) -> Sp
         typical_prompt * step.base_s if prompt is None else prompt,
         float(view.max_concurrent or inf),
     )
+
+
+def _alike(speeds: list[Speed]) -> list[Speed]:
+    """Without the differences that are no more than what learning leaves open."""
+    bases = drawn_together([speed.base_s for speed in speeds], _BASE_SCATTER)
+    slopes = drawn_together([speed.per_sequence_s for speed in speeds], _SLOPE_SCATTER)
+    prompts = drawn_together(
+        [speed.prompt_s_per_byte / max(speed.base_s, _LEAST_BASE_S) for speed in speeds],
+        _PROMPT_SCATTER,
+    )
+    return [
+        Speed(base_s, slope, prompt * max(base_s, _LEAST_BASE_S), speed.capacity)
+        for base_s, slope, prompt, speed in zip(bases, slopes, prompts, speeds, strict=True)
+    ]
 
 
 def _decayed(timing: EngineTiming, prior: StepTime) -> StepTime:
