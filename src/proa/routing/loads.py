@@ -27,7 +27,7 @@ class Loads:
     `shares` is the part of its traffic that an engine may get, 0 for an open breaker.
     `views` is what the control plane last said; from it come `speeds` and
     `outlooks`, the mean `output_tokens` of a request, what `expected_tokens` knows of limits,
-    and `unseen`, engines whose speed was not seen lately.
+    whether it `knows_speeds` of any engine, and `unseen`, engines whose speed was not seen lately.
     `now_s` is coarse and monotonic.
     """
 
@@ -36,6 +36,7 @@ class Loads:
         "_use_by_bits",
         "foreign",
         "in_flight",
+        "knows_speeds",
         "limits_in_flight",
         "now_s",
         "outlooks",
@@ -56,6 +57,7 @@ class Loads:
         self.views: Sequence[EngineLoadView] = [NOTHING_KNOWN] * engines
         self.speeds: Sequence[Speed] = [NOBODY_KNOWS] * engines
         self.outlooks: Sequence[Outlook] = [outlook(NOBODY_KNOWS, 0)] * engines
+        self.knows_speeds = False
         self.unseen: frozenset[int] = frozenset()
         self.output_tokens = DEFAULT_OUTPUT_TOKENS
         self._learned_use(())
@@ -70,6 +72,7 @@ class Loads:
         self.outlooks = list(map(outlook, self.speeds, self.foreign))
         self.output_tokens = mean_output(self.views)
         self._learned_use(view.limit_use)
+        self.knows_speeds = any(engine.timing is not None for engine in self.views)
         self.unseen = frozenset(
             index
             for index, engine in enumerate(self.views)

@@ -16,6 +16,7 @@ from proa.routing.loads import Loads
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.policy.expected_finish import ExpectedFinish
 from proa.routing.policy.finish import expected_finish_s
+from proa.routing.policy.first_token import sooner
 from proa.routing.policy.registry import make_policy
 from proa.routing.spec import PolicyName, RoutingSpec
 
@@ -148,7 +149,7 @@ def test_an_engine_that_would_take_more_than_twice_as_long_is_not_tried() -> Non
     asked=st.tuples(st.none() | st.integers(1, 10_000), st.integers(0, 100_000)),
     seed=st.integers(0, 100),
 )
-def test_the_choice_is_near_the_best_by_its_own_formula(
+def test_the_choice_is_near_the_best_by_its_own_formula_or_waits_less(
     in_flight: tuple[int, int],
     waiting: tuple[int, int],
     limits: tuple[int, int],
@@ -168,7 +169,8 @@ def test_the_choice_is_near_the_best_by_its_own_formula(
     finishes = [expected_finish_s(seen, i, request) for i in (0, 1)]
     one_more_s = max(speed.per_sequence_s for speed in seen.speeds)
     one_more_s *= seen.expected_tokens(asked[0])
-    assert finishes[index] <= (min(finishes) + one_more_s) * (1.0 + 1e-9)
+    is_near = finishes[index] <= (min(finishes) + one_more_s) * (1.0 + 1e-9)
+    assert is_near or index == sooner((0, 1), seen, request, 1 - index)
 
 
 @pytest.mark.parametrize("candidates", [(0,), (1,)])

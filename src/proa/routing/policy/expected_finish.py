@@ -8,6 +8,7 @@ from proa.domain.request import RouteRequest
 from proa.routing.loads import Loads
 from proa.routing.policy.base import Policy
 from proa.routing.policy.finish import OUTLASTING, queue_s
+from proa.routing.policy.first_token import sooner
 from proa.routing.spec import PolicyName
 
 EXPLORED_SHARE = 0.02
@@ -33,10 +34,13 @@ class ExpectedFinish(Policy):
     the streams that run already is in the step with one sequence more: engines are filled
     so that their steps take equally long, and that is where most streams reach a given speed.
 
+    A request that would wait behind other prompts there may get its first token sooner
+    elsewhere, see `sooner`.
+
     An engine of which nothing is known counts as typical of the others; when nothing is
-    known of any, fewest requests win. Up to 2 % of the requests, those that are expected
-    to be short, go to an engine whose speed was not seen lately, if it is predicted to
-    take twice as long as the best at most.
+    known of any, fewest requests win, unless others have fewer that wait. Up to 2 % of
+    the requests, those that are expected to be short, go to an engine whose speed was not
+    seen lately, if it is predicted to take twice as long as the best at most.
     """
 
     name = PolicyName.EXPECTED_FINISH
@@ -58,12 +62,14 @@ class ExpectedFinish(Policy):
                     finish_s -= OUTLASTING * per_sequence_s * lacking
             else:
                 finish_s = tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
-            if prompt_s_per_byte:
-                finish_s += prompt_s_per_byte * (waiting[index] + size)
+            finish_s += prompt_s_per_byte * (waiting[index] + size)
             if best < 0 or finish_s < least:
                 best, least = index, finish_s
-        if loads.unseen and tokens <= loads.output_tokens and chance() < EXPLORED_SHARE:
-            return self._explore(candidates, loads, best)
+        if waiting[best] or loads.unseen:
+            if loads.unseen and tokens <= loads.output_tokens and chance() < EXPLORED_SHARE:
+                return self._explore(candidates, loads, best)
+            if waiting[best]:
+                return sooner(candidates, loads, request, best)
         return best
 
     def _explore(self, candidates: Sequence[int], loads: Loads, best: int) -> int:

@@ -13,14 +13,20 @@ def expected_finish_s(loads: Loads, index: int, request: RouteRequest) -> float:
 
     Time before the first token is weighted: compare it with others of its kind only.
     """
-    base_s, per_sequence_s, prompt_s_per_byte, room = loads.outlooks[index]
-    finish_s = prompt_s_per_byte * (loads.waiting_bytes[index] + request.body_bytes)
-    running, tokens = loads.in_flight[index], loads.expected_tokens(request.max_tokens)
+    ahead_and_own = loads.waiting_bytes[index] + request.body_bytes
+    tokens = loads.expected_tokens(request.max_tokens)
+    return loads.outlooks[index].prompt_s_per_byte * ahead_and_own + decode_s(loads, index, tokens)
+
+
+def decode_s(loads: Loads, index: int, tokens: float, outlasting: float = OUTLASTING) -> float:
+    """Seconds for so many tokens of one more answer, after the queue where the engine is full."""
+    base_s, per_sequence_s, _, room = loads.outlooks[index]
+    running = loads.in_flight[index]
     if running > room:
-        return finish_s + tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
+        return tokens * (base_s + per_sequence_s * room) + queue_s(loads, index)
     lacking = max(0.0, tokens * running - loads.limits_in_flight[index])
     steps_s = tokens * (base_s + per_sequence_s * running)
-    return finish_s + steps_s - OUTLASTING * per_sequence_s * lacking
+    return steps_s - outlasting * per_sequence_s * lacking
 
 
 def queue_s(loads: Loads, index: int) -> float:
