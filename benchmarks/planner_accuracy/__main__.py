@@ -1,14 +1,15 @@
-"""`python -m benchmarks.planner_accuracy memory memory-folds calibrated speed`."""
+"""`python -m benchmarks.planner_accuracy memory memory-folds calibrated speed speed-folds`."""
 
 import sys
 
-from benchmarks.planner_accuracy import calibrated, memory, memory_folds, speed
+from benchmarks.planner_accuracy import calibrated, memory, memory_folds, speed, speed_folds
 
 _PARTS = {
     "memory": memory.report,
     "memory-folds": memory_folds.report,
     "calibrated": calibrated.report,
     "speed": speed.report,
+    "speed-folds": speed_folds.report,
 }
 
 

@@ -7,15 +7,6 @@ import msgspec
 from benchmarks.planner_accuracy.served import ServedRow, kinds, served_rows, served_spec
 from proa.planner.performance import PerformancePlan, performance
 
-LEFT_OUT = (
-    ("a row (8 folds)", 0.144, 0.79, 0.50),
-    ("a family of models", 0.157, 0.73, 0.48),
-    ("a GPU", 0.182, 0.65, 0.48),
-    ("an engine", 0.194, 0.67, 0.19),
-)
-"""What was left out of the fit, and how the rest foretold it: TPOT's mean error, its share within
-20 %, TTFT's share within 25 %. As recorded when the constants of `efficiency` were fitted."""
-
 
 class SpeedCase(msgspec.Struct, frozen=True, kw_only=True):
     """One measured load: the row and the plan."""
@@ -80,7 +71,6 @@ def report() -> str:
     split = [case for case in cases if case.row.decode is not None]
     misses = sorted((c for c in whole if abs(c.tpot_error) > 0.2), key=lambda c: c.tpot_error)
     lines = ["One engine for prompts and answers:", "", *_table(by_kind(whole))]
-    lines += ["", "Foretold of what the fit had not seen:", "", *_left_out()]
     lines += ["", "Disaggregated (TPOT is the decoding engine's):", "", *_table(by_kind(split))]
     lines += ["", "Loads whose TPOT is off by more than 20 %:", ""]
     return "\n".join([*lines, *map(_line, misses)])
@@ -94,12 +84,6 @@ def _table(stats: dict[str, SpeedStats]) -> list[str]:
         for name, s in stats.items()
     ]
     return [head, "|---" * 7 + "|", *rows]
-
-
-def _left_out() -> list[str]:
-    head = "| left out | TPOT mean | within 20 % | TTFT within 25 % |"
-    rows = [f"| {name} | {m:.1%} | {t:.0%} | {f:.0%} |" for name, m, t, f in LEFT_OUT]
-    return [head, "|---" * 4 + "|", *rows]
 
 
 def _line(case: SpeedCase) -> str:

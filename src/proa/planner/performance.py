@@ -88,7 +88,7 @@ def performance(spec: PerformanceSpec) -> PerformancePlan:
     """
     _check(spec)
     engine = engine_of(spec)
-    ranks = spec.layout.data_parallel * spec.layout.pipeline_parallel
+    ranks = ranks_of(spec)
     load = load_of(spec, ranks)
     served = (closed_loop if spec.users is not None else open_loop)(engine, load)
     return _plan(spec, engine, load, served)
@@ -116,6 +116,11 @@ def engine_of(spec: PerformanceSpec) -> Engine:
     return calibrated(engine, spec.calibration) if spec.calibration else engine
 
 
+def ranks_of(spec: PerformanceSpec) -> int:
+    """Ranks over which sequences spread: data-parallel ones, and pipeline stages' groups."""
+    return spec.layout.data_parallel * spec.layout.pipeline_parallel
+
+
 def load_of(spec: PerformanceSpec, ranks: int) -> Load:
     """The load of one rank."""
     demand = spec.users if spec.users is not None else spec.requests_per_s
@@ -130,7 +135,7 @@ def load_of(spec: PerformanceSpec, ranks: int) -> Load:
 
 
 def _plan(spec: PerformanceSpec, engine: Engine, load: Load, served: Served) -> PerformancePlan:
-    ranks = spec.layout.data_parallel * spec.layout.pipeline_parallel
+    ranks = ranks_of(spec)
     closed = spec.users is not None
     answer_s = served.ttft_s + (spec.output_tokens - 1) * served.tpot_s
     rate = spec.users / answer_s if spec.users is not None else spec.requests_per_s or 0.0
