@@ -59,6 +59,16 @@ def test_int4_groups_of_experts_shrink_to_32_and_mxfp4_is_padded() -> None:
         assert max(allowed_tensor_parallel(llm, at_most=32)) == most
 
 
+def test_int4_groups_of_a_dense_model_are_not_cut() -> None:
+    """17,408 / 8 = 2,176 = 17 x 128; of 32-groups any size does."""
+    sizes = []
+    for group in (128, 256, 32):
+        kept = Quantization(method="awq", format=WeightFormat.INT4, group_size=group)
+        llm = msgspec.structs.replace(QWEN3_14B, quantization=kept)
+        sizes.append(max(allowed_tensor_parallel(llm, at_most=8)))
+    assert sizes == [8, 4, 8]
+
+
 def test_kv_heads_are_replicated_above_their_number() -> None:
     assert tensor_parallel_faults(QWEN3_30B_A3B, 8) == ()
 

@@ -16,7 +16,6 @@ from proa.errors import FieldError
 
 _VOCABULARY_BLOCK = 64
 _SMALLEST_GROUP = 32
-_PADDED = frozenset({WeightFormat.MXFP4})
 
 
 def tensor_parallel_faults(
@@ -117,7 +116,8 @@ def _dense(llm: LlmSpec, feed: DenseFeed, size: int) -> Iterator[str]:
     yield from _whole("rows of the feed-forward", feed.intermediate, size)
     quantization = llm.quantization
     if quantization is not None and quantization.dense_feed:
-        yield from _blocks("of the feed-forward", feed.intermediate, size, quantization)
+        block = _indivisible(quantization)
+        yield from _blocks("of the feed-forward", feed.intermediate, size, block)
 
 
 def _experts(llm: LlmSpec, feed: ExpertFeed, size: int, expert_parallel: bool) -> Iterator[str]:
@@ -127,24 +127,24 @@ def _experts(llm: LlmSpec, feed: ExpertFeed, size: int, expert_parallel: bool) -
         return
     yield from _whole("rows of an expert", feed.intermediate, size)
     if llm.quantization is not None:
-        yield from _blocks("of an expert", feed.intermediate, size, llm.quantization)
+        block = _indivisible(llm.quantization)
+        if llm.quantization.format is WeightFormat.INT4:
+            block = min(block, _SMALLEST_GROUP)
+        yield from _blocks("of an expert", feed.intermediate, size, block)
 
 
-def _blocks(what: str, width: int, size: int, quantization: Quantization) -> Iterator[str]:
-    block = _indivisible(quantization)
+def _blocks(what: str, width: int, size: int, block: int) -> Iterator[str]:
     if width % size == 0 and width // size % block:
         told = f"{width:,} / {size} = {width // size:,} rows {what}"
         yield f"{told} are no multiple of a block of {block}"
 
 
 def _indivisible(quantization: Quantization) -> int:
-    """Rows that share a scale and that no split may cut."""
-    if quantization.format in _PADDED:
-        return 1
+    """Rows that share a scale and that no split may cut: 8-bit weights have them in blocks only."""
     if quantization.block is not None:
         return quantization.block
-    group = quantization.group_size or 1
-    return min(group, _SMALLEST_GROUP) if quantization.format is WeightFormat.INT4 else group
+    grouped = quantization.format in (WeightFormat.INT4, WeightFormat.NVFP4)
+    return quantization.group_size or 1 if grouped else 1
 
 
 def _has_experts(llm: LlmSpec) -> bool:
