@@ -8,6 +8,7 @@ from proa.domain.llm import DenseFeed, GroupedAttention, LayerGroup, LlmSpec
 from proa.errors import InputError
 from proa.planner.layout import LayoutSpec
 from proa.planner.performance import PerformanceSpec, performance
+from proa.planner.speed_calibration import SpeedCalibration
 
 EIGHT = LlmSpec(
     id="eight",
@@ -73,8 +74,16 @@ def test_an_open_load_agrees_with_the_closed_one_of_the_same_rate() -> None:
     assert opened.ttft_p95_s >= opened.ttft_s
 
 
-def test_an_open_load_that_is_too_much_is_not_stable() -> None:
-    assert not performance(change(users=None, requests_per_s=1e4)).stable
+def test_an_open_load_that_is_too_much_is_not_stable_and_not_served() -> None:
+    plan = performance(change(users=None, requests_per_s=1e4))
+    assert not plan.stable
+    assert plan.requests_per_s < 1e3
+
+
+def test_a_load_run_settles_all_doubts() -> None:
+    assert performance(SPEC).doubts == ()
+    assert len(performance(change(engine="tgi")).doubts) == 1
+    assert performance(change(engine="tgi", calibration=SpeedCalibration())).doubts == ()
 
 
 def test_the_line_meets_the_step_that_it_was_drawn_through() -> None:

@@ -13,6 +13,7 @@ from proa.planner.links import find_link
 from proa.planner.roofline import work_of
 from proa.planner.serving_formula import Engine, Load, Served, closed_loop, open_loop, prefill_s
 from proa.planner.speed_calibration import SpeedCalibration, calibrated
+from proa.planner.speed_doubts import speed_doubts
 from proa.planner.step_formula import cache_s, decode_s
 
 MOST_PLACES = 4096.0
@@ -57,7 +58,8 @@ class PerformancePlan(msgspec.Struct, frozen=True, kw_only=True):
     to first token counted. `running` sequences run at once. `prefill_busy` is the part of the
     time that prompts take. `step` is the line a + b n + c KV tokens through this point.
     `stable` is False where requests come faster than they are served: times then grow without
-    end, and those here are of the moment when all places are taken.
+    end, and those here are of the moment when all places are taken. `doubts` are reasons to
+    measure before trusting.
     """
 
     ttft_s: float
@@ -72,6 +74,7 @@ class PerformancePlan(msgspec.Struct, frozen=True, kw_only=True):
     running: float
     step: StepTime
     stable: bool
+    doubts: tuple[str, ...] = ()
 
 
 def performance(spec: PerformanceSpec) -> PerformancePlan:
@@ -140,6 +143,9 @@ def _plan(spec: PerformanceSpec, engine: Engine, load: Load, served: Served) -> 
     answer_s = served.ttft_s + (spec.output_tokens - 1) * served.tpot_s
     rate = spec.users / answer_s if spec.users is not None else spec.requests_per_s or 0.0
     stable = closed or (served.busy < 1 and served.running < load.places)
+    if not stable:
+        full = closed_loop(engine, load._replace(demand=load.places))
+        rate = load.places * ranks / (full.ttft_s + (spec.output_tokens - 1) * full.tpot_s)
     return PerformancePlan(
         ttft_s=served.ttft_s,
         ttft_p95_s=served.ttft_p95_s,
@@ -153,7 +159,16 @@ def _plan(spec: PerformanceSpec, engine: Engine, load: Load, served: Served) -> 
         running=served.running * ranks,
         step=step_line(engine, load, served.running),
         stable=bool(stable),
+        doubts=_doubts(spec),
     )
+
+
+def _doubts(spec: PerformanceSpec) -> tuple[str, ...]:
+    """None once a load run of this engine was read."""
+    if spec.calibration is not None:
+        return ()
+    links = (spec.link, spec.stage_link)
+    return tuple(speed_doubts(spec.engine, spec.gpu, spec.layout, links))
 
 
 def step_line(engine: Engine, load: Load, sequences: float) -> StepTime:
