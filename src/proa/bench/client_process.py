@@ -100,6 +100,7 @@ class ClientProcess(asyncio.Protocol):
             share=self._share,
             at_s=time.monotonic(),
             on_wire=load.on_wire,
+            pausing=load.pausing,
             oldest_sent_s=load.oldest_sent_s(),
             cpu_s=time.process_time(),
             runqueue_s=runqueue_s(),

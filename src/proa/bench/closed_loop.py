@@ -10,8 +10,10 @@ from typing import Protocol
 from proa.bench.raw import RawEnd, RawExchange
 from proa.bench.timers import Timers
 
-FAILURE_PAUSE_S = 0.5
-"""A user whose request failed waits so long: a server that refuses is not flooded."""
+FIRST_PAUSE_S = 0.5
+"""The pause after a failure while no request has succeeded."""
+
+_MEMORY = 0.1  # weight of the newest duration
 
 
 class Sender(Protocol):
@@ -23,7 +25,12 @@ class Sender(Protocol):
 
 
 class ClosedLoop:
-    """The users of one process; they start one after the other within `stagger_s`."""
+    """The users of one process; they start one after the other within `stagger_s`.
+
+    After a failure a user is busy as long as a success would have taken: without a pause a
+    server that refuses would be flooded, and with a shorter or longer one the share of
+    failures would not be that of refused users.
+    """
 
     def __init__(
         self,
@@ -37,6 +44,9 @@ class ClosedLoop:
         self._sender = sender
         self._timers = timers
         self._stopping = False
+        self._typical_s: float | None = None
+        self.pausing = 0
+        """Users that wait after a failure."""
         for user, offset_s in zip(users, staggered(len(users), stagger_s), strict=True):
             timers.call_at(begin_s + offset_s, self._begin_of(user))
 
@@ -54,13 +64,24 @@ class ClosedLoop:
             if not self._stopping:
                 self._sender(user, None, ended)
 
+        def resume() -> None:
+            self.pausing -= 1
+            begin()
+
         def ended(raw: RawExchange) -> None:
-            if failed(raw):
-                self._timers.call_at(self._timers.now() + FAILURE_PAUSE_S, begin)
-            else:
+            if not failed(raw):
+                self._learn(raw.ended_s - raw.sent_s)
                 begin()
+                return
+            self.pausing += 1
+            typical_s = FIRST_PAUSE_S if self._typical_s is None else self._typical_s
+            self._timers.call_at(max(self._timers.now(), raw.sent_s + typical_s), resume)
 
         return begin
+
+    def _learn(self, took_s: float) -> None:
+        typical_s = took_s if self._typical_s is None else self._typical_s
+        self._typical_s = typical_s + _MEMORY * (took_s - typical_s)
 
 
 def staggered(users: int, stagger_s: float) -> list[float]:

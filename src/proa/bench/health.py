@@ -37,7 +37,6 @@ CPU_SHARE = Limit(0.80, 0.95)
 RUNQUEUE_SHARE = Limit(0.10, 0.50)
 SEND_LATENESS_S = Limit(0.005, 0.050)
 SHORTFALL = Limit(0.02, 0.10)
-FAILURE_PAUSE_S = 0.5
 
 
 class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,15 +145,16 @@ def _load(
         due = sum(s.scheduled_s is not None and start_s <= s.scheduled_s < end_s for s in samples)
         sent = sum(start_s <= (s.wired_s or s.sent_s) < end_s for s in samples)
         return due / length_s, min(due, sent) / length_s
-    failed = sum(
-        s.failure is not None and start_s <= (s.end_s or s.sent_s) < end_s for s in samples
-    )
-    asked = max(0.0, users - failed * FAILURE_PAUSE_S / length_s)
+    asked = max(0.0, users - _mean_over_shares(ticks, "pausing"))
+    return asked, min(_mean_over_shares(ticks, "on_wire"), float(users))
+
+
+def _mean_over_shares(ticks: Sequence[Tick], field: str) -> float:
+    """Sum over the processes of the mean of a gauge."""
     by_share: dict[int, list[int]] = {}
     for tick in ticks:
-        by_share.setdefault(tick.share, []).append(tick.on_wire)
-    achieved = sum(sum(counts) / len(counts) for counts in by_share.values())
-    return asked, min(achieved, float(users)) if by_share else None
+        by_share.setdefault(tick.share, []).append(getattr(tick, field))
+    return sum(sum(counts) / len(counts) for counts in by_share.values())
 
 
 def _lateness(sample: RequestSample, *, capped: bool) -> float | None:

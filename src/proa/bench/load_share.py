@@ -50,6 +50,11 @@ class LoadShare:
         return sum(client.on_wire for client in self.clients)
 
     @property
+    def pausing(self) -> int:
+        """Users that wait after a failure."""
+        return self._loop.pausing if isinstance(self._loop, ClosedLoop) else 0
+
+    @property
     def late_connects(self) -> int:
         return sum(client.late_connects for client in self.clients)
 

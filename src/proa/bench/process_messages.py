@@ -78,14 +78,16 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
 class Tick(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """How a client process is, ten times a second.
 
-    `oldest_sent_s` is of what is in flight (None: nothing): all that was sent before it
-    has been handed over. `pulse_delays_s` and `loop_lags_s` are since the last tick.
-    `runqueue_s` is the time that the process waited for a CPU, of /proc/self/schedstat.
+    `pausing` are users that wait after a failure. `oldest_sent_s` is of what is in flight
+    (None: nothing): all that was sent before it has been handed over. `pulse_delays_s` and
+    `loop_lags_s` are since the last tick. `runqueue_s` is the time that the process waited
+    for a CPU, of /proc/self/schedstat.
     """
 
     share: int
     at_s: float
     on_wire: int
+    pausing: int = 0
     oldest_sent_s: float | None
     cpu_s: float
     runqueue_s: float

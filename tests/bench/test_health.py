@@ -1,0 +1,95 @@
+"""Verdicts on the client: each way to be too slow, and a client that is not."""
+
+import pytest
+
+from proa.bench.health import ClientHealth, Validity, client_health, worst
+from proa.bench.process_messages import Tick
+from proa.bench.sample import RequestSample
+
+
+def tick(
+    second: float, *, on_wire: int = 8, delay_s: float = 1e-4, lag_s: float = 1e-3,
+    cpu: float = 0.2, runqueue: float = 0.0, share: int = 0, pausing: int = 0,
+) -> Tick:  # fmt: skip
+    return Tick(
+        share=share, at_s=second, on_wire=on_wire, oldest_sent_s=None, cpu_s=second * cpu,
+        runqueue_s=second * runqueue, late_connects=0, pulse_delays_s=[delay_s] * 10,
+        loop_lags_s=[lag_s] * 10, pausing=pausing,
+    )  # fmt: skip
+
+
+def request(sent_s: float, *, wired_s: float | None = None, **fields: object) -> RequestSample:
+    given: dict[str, object] = {"users": 8, "end_s": sent_s + 1.0} | fields
+    return RequestSample(
+        number=0, target="t", level=0, user=0, sent_s=sent_s,
+        wired_s=sent_s if wired_s is None else wired_s, **given,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+REQUESTS = [request(n / 2) for n in range(20)]
+
+
+def judged(ticks: list[Tick], samples: list[RequestSample] | None = None) -> ClientHealth:
+    return client_health(ticks, samples or REQUESTS, start_s=0.0, end_s=10.0)
+
+
+def test_a_client_with_time_to_spare_is_valid() -> None:
+    told = judged([tick(n) for n in range(10)])
+    assert (told.verdict, told.reasons) == (Validity.VALID, [])
+    assert (told.asked, told.achieved) == (8, 8)
+    assert told.cpu_share == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ({"delay_s": 0.002}, Validity.SUSPECT),
+        ({"delay_s": 0.02}, Validity.INVALID),
+        ({"lag_s": 0.01}, Validity.SUSPECT),
+        ({"cpu": 0.97}, Validity.INVALID),
+        ({"runqueue": 0.3}, Validity.SUSPECT),
+        ({"on_wire": 1}, Validity.INVALID),
+    ],
+)
+def test_each_shortage_is_named(given: dict[str, float], verdict: Validity) -> None:
+    told = judged([tick(n, **given) for n in range(10)])  # type: ignore[arg-type]
+    assert told.verdict is verdict
+    assert len(told.reasons) == 1
+
+
+def test_a_cap_on_connections_is_seen_in_what_was_achieved() -> None:
+    """B23: guidellm #487: 100 connections of the 128 that were asked."""
+    told = judged([tick(n, on_wire=100) for n in range(10)], [request(1.0, users=128)])
+    assert (told.asked, told.achieved, told.verdict) == (128, 100, Validity.INVALID)
+    assert told.reasons == ["21.9 % of the load that was asked is missing"]
+
+
+def test_processes_are_added_up_and_the_busiest_is_judged() -> None:
+    ticks = [
+        tick(n, on_wire=4, share=share, cpu=0.1 + share / 2) for n in range(5) for share in (0, 1)
+    ]
+    told = judged(ticks)
+    assert (told.processes, told.achieved) == (2, 8)
+    assert told.cpu_share == pytest.approx(0.6)
+
+
+def test_users_that_pause_after_failures_are_not_missing() -> None:
+    told = judged([tick(n, on_wire=7, pausing=1) for n in range(10)])
+    assert told.asked == pytest.approx(7.0)
+    assert told.verdict is Validity.VALID
+
+
+def test_late_sending_counts_from_the_schedule() -> None:
+    late = [request(n + 0.1, users=None, scheduled_s=float(n), rate=1.0) for n in range(10)]
+    told = judged([tick(n) for n in range(10)], late)
+    assert told.send_lateness_p99_s == pytest.approx(0.1)
+    assert told.verdict is Validity.INVALID
+
+
+def test_without_pulses_nothing_is_valid() -> None:
+    silent = Tick(
+        share=0, at_s=1.0, on_wire=8, oldest_sent_s=None, cpu_s=0.0, runqueue_s=0.0,
+        late_connects=0, pulse_delays_s=[], loop_lags_s=[],
+    )  # fmt: skip
+    assert judged([silent]).verdict is Validity.SUSPECT
+    assert worst([]) is Validity.VALID
