@@ -41,7 +41,7 @@ BY_ENGINE = {
     "first_steps": Fitted(4, 1, 20),
 }
 _BY_FAMILY = {
-    "math": Fitted(0.5, 0.05, 0.75),
+    "math": Fitted(0.5, 0.35, 0.65),
     "expert_math": Fitted(0.2, 0.02, 0.75),
     "expert_read": Fitted(0.75, 0.2, 0.95),
 }

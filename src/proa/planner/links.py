@@ -31,7 +31,7 @@ Ethernet, RDMA for InfiniBand."""
 LINK_NAMES = ("nvlink", "pcie", *_NETWORK)
 """Names that `--link` accepts."""
 
-_NVLINK_LATENCY_S = 4.5e-6
+_NVLINK_LATENCY_S = 5.2e-6
 _PCIE_LATENCY_S = 15e-6
 _LINK_SHARE = 0.75
 """Of a link's data-sheet rate that large messages reach in a ring."""
