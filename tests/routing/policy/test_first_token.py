@@ -53,6 +53,7 @@ def test_a_short_answer_leaves_a_long_queue_and_a_long_one_stays() -> None:
     queue = loads((20_000, 0))
     assert sooner((0, 1), queue, asked(60), 0) == 1
     assert sooner((0, 1), queue, asked(390), 0) == 0
+    assert sooner((0, 1), queue, RouteRequest(path="/x", body_bytes=1000), 0) == 0
 
 
 def test_a_queue_as_long_elsewhere_is_not_worth_it() -> None:

@@ -20,7 +20,8 @@ def sooner(candidates: Sequence[int], loads: Loads, request: RouteRequest, best:
 
     It goes elsewhere for its first token only as long as that makes nothing later than it is
     anyway: where it ends no later than a long answer would at `best`, were that sent now.
-    Short answers so fill the slow engines in a rush, and long ones stay. The wait must be
+    Short answers so fill the slow engines in a rush; long ones stay, and those without a
+    limit, of which nobody knows whether they are short. The wait must be
     shorter by a tenth, and the engine another one by its base: among equals, and for a
     prompt more or less, the expected finish is balance enough.
 
@@ -30,6 +31,8 @@ def sooner(candidates: Sequence[int], loads: Loads, request: RouteRequest, best:
     if not loads.knows_speeds:
         waiting, in_flight = loads.waiting_bytes, loads.in_flight
         return min(candidates, key=lambda index: (waiting[index], in_flight[index]))
+    if request.max_tokens is None:
+        return best
     tokens = loads.expected_tokens(request.max_tokens)
     finish_s, wait_s = _outlook(loads, best, tokens, request.body_bytes)
     latest_s = finish_s - decode_s(loads, best, tokens)
