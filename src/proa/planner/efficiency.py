@@ -1,9 +1,9 @@
 """What engines reach of a data sheet's roof: few numbers, fitted to published measurements.
 
-Products on Blackwell are held to more than those that Hopper makes in the same time; else
-fitted to 100 loads of `tests/planner/data/serving.jsonl` (three engines, Hopper and Blackwell,
-8B to 1T parameters). `python -m benchmarks.planner_accuracy speed` prints how well, with the
-models that were left out of the fit as well.
+Fitted to 100 loads of `tests/planner/data/serving.jsonl` (three engines, Hopper and Blackwell,
+8B to 1T parameters), with products on Blackwell held to no less than Hopper makes in the same
+time. `python -m benchmarks.planner_accuracy speed` prints how near that comes, `speed-folds` how
+near with loads, models, GPUs or engines that the fit had not seen.
 """
 
 from typing import NamedTuple
