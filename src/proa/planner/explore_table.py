@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from proa.domain.gpu import GpuSpec
 from proa.errors import InputError
-from proa.planner.explore_memory import memory_sessions
+from proa.planner.explore_memory import HeldSessions
 from proa.planner.explore_spec import ExploreSpec, replica_kinds
 from proa.planner.fit_spec import FitSpec
 from proa.planner.layouts import links_of
@@ -62,10 +62,11 @@ def replica_table(spec: ExploreSpec) -> ReplicaTable:
         InputError: a context that leaves no room for an input.
     """
     needs = spec.needs()
+    memory_of = HeldSessions(tuple(need.context_tokens for need in needs), spec.margin)
     kinds, held, tried = [], [], []
     for kind in replica_kinds(spec):
         tried.append(kind.layout.gpus)
-        sessions = memory_sessions(kind, [need.context_tokens for need in needs], spec.margin)
+        sessions = memory_of.of(kind)
         if any(sessions):
             kinds.append(kind)
             held.append(sessions)
