@@ -13,19 +13,13 @@ from benchmarks.policies.pairs import (
     PAIRS,
     REFERENCE,
     SHORTEST,
-    USER_TOKENS_PER_S,
     PairSpec,
 )
 from benchmarks.policies.virtual import Ask
 from benchmarks.policies.virtual_gateway import VirtualGateway
+from benchmarks.policies.virtual_users import attainment, closed_loop, shares_of_goodput
 from proa.routing.spec import PolicyName
 
-WARM_S = 10.0
-_COUNTED_S = 40.0
-_BEGUN_S = 20.0
-_SETTLED_S = 120.0
-"""By then the first requests have ended, which were sent when nothing was known."""
-_PROMPT_TOKENS = 20
 _BURST_PROMPTS = (100, 400)
 _MOVES = 200
 _SEEDS = 3
@@ -42,9 +36,12 @@ def virtual_report(book: Book, told: Callable[[str], None]) -> None:
     """All of it, a figure at a time."""
     for pair in PAIRS.values():
         for policy in COMPARED:
-            found = most_users(pair, policy)
-            book.put(f"virtual/users/{pair.name}/{policy.value}", found)
-            told(f"{pair.name}, {policy.value}: {found['users']} of {sum(pair.limits)} users")
+            users = most_users(pair, policy)
+            book.put(
+                f"virtual/users/{pair.name}/{policy.value}",
+                {"users": users} | shares_of_goodput(pair, policy, users),
+            )
+            told(f"{pair.name}, {policy.value}: {users} of {sum(pair.limits)} users")
         for kind in ("burst of 60", "burst of 200", "traffic with bursts"):
             found = beside_oracle(pair, kind)
             book.put(f"virtual/bursts/{pair.name}/{kind}", found)
@@ -58,79 +55,25 @@ def virtual_report(book: Book, told: Callable[[str], None]) -> None:
         told(f"main engine {name} in mid-run: {found}")
 
 
-def closed_loop(
-    pair: PairSpec,
-    policy: PolicyName,
-    users: int,
-    *,
-    seed: int,
-    counted_s: float = _COUNTED_S,
-    after_s: float = WARM_S,
-) -> list[Ask]:
-    """The requests that were sent in the counted time after a standing start."""
-    gateway, rng = VirtualGateway(pair.engines, policy, seed=seed), Random(seed)
-    clock = gateway.fleet.clock
-    until_s = after_s + counted_s
-
-    def ask(_: Ask | None = None) -> None:
-        if clock.now_s < until_s + WARM_S:  # load stays until the counted ones have ended
-            tokens = rng.randint(SHORTEST, LONGEST)
-            gateway.send(Ask(_PROMPT_TOKENS, tokens, max_tokens=tokens))
-
-    gateway.ended = ask
-    for _ in range(users):
-        clock.at(rng.random() * 0.5, ask)
-    clock.run()
-    return [done for done in gateway.fleet.done if after_s <= done.sent_s < until_s]
-
-
-def attainment(done: Sequence[Ask]) -> float:
-    return sum(ask.tokens_per_s >= USER_TOKENS_PER_S for ask in done) / max(1, len(done))
-
-
-def most_users(pair: PairSpec, policy: PolicyName) -> dict[str, Any]:
+def most_users(pair: PairSpec, policy: PolicyName) -> int:
     """The most users of whom all seeds' runs keep the promise, by bisection."""
     low, high = 0, sum(pair.limits) + 1
     while high - low > 1:
         users = (low + high) // 2
         worst = min(
-            attainment(closed_loop(pair, policy, users, seed=seed)) for seed in range(_SEEDS)
+            attainment(closed_loop(pair.engines, policy, users, seed=seed))
+            for seed in range(_SEEDS)
         )
         low, high = (users, high) if worst >= ATTAINMENT else (low, users)
-    levels = [users for users in range(low - 6, low + 1, 2) if users > 0]
-    served = max((_goodput(pair, policy, users, _BEGUN_S) for users in levels), default=0.0)
-    settled = max((_goodput(pair, policy, users, _SETTLED_S) for users in levels), default=0.0)
-    alone = sum(
-        users / engine.step.step_s(users)
-        for users, engine in zip(pair.limits, pair.engines, strict=True)
-    )
-    return {
-        "users": low,
-        "share_of_goodput": round(served / alone, 3),
-        "share_settled": round(settled / alone, 3),
-    }
-
-
-def _goodput(pair: PairSpec, policy: PolicyName, users: int, begin_s: float) -> float:
-    """Tokens per second that good answers got from a time on, whenever they began."""
-    end_s = begin_s + _COUNTED_S
-    done = closed_loop(pair, policy, users, seed=0, after_s=0.0, counted_s=end_s + begin_s)
-    tokens = 0.0
-    for ask in done:
-        if ask.tokens_per_s >= USER_TOKENS_PER_S:
-            assert ask.first_s is not None
-            assert ask.last_s is not None
-            within_s = min(ask.last_s, end_s) - max(ask.first_s, begin_s)
-            tokens += ask.tokens_per_s * max(0.0, within_s)
-    return tokens / (end_s - begin_s)
+    return low
 
 
 def after_change(factor: float, users: int) -> dict[str, Any]:
     """The main engine slows down in mid-run; counted from 10 s later on."""
     main = replace(REFERENCE.main, changes=((40.0, factor),))
-    pair = replace(REFERENCE, main=main)
+    engines = (main, REFERENCE.aux)
     found = [
-        attainment(closed_loop(pair, PolicyName.EXPECTED_FINISH, users, seed=seed, after_s=50.0))
+        attainment(closed_loop(engines, PolicyName.EXPECTED_FINISH, users, seed=seed, after_s=50.0))
         for seed in range(_SEEDS)
     ]
     return {"users": users, "attainment": round(min(found), 4)}

@@ -4,7 +4,8 @@ import pytest
 from benchmarks.policies.oracle import Oracle, makespan_s, replay, ttft_p95_s
 from benchmarks.policies.pairs import MAIN, PAIRS, REFERENCE
 from benchmarks.policies.virtual import Ask, VirtualEngineSpec
-from benchmarks.policies.virtual_runs import after_change, attainment, closed_loop
+from benchmarks.policies.virtual_runs import after_change
+from benchmarks.policies.virtual_users import attainment, closed_loop
 
 from proa.domain.timing import StepTime
 from proa.routing.spec import PolicyName
@@ -59,7 +60,7 @@ def test_the_oracle_is_no_worse_than_any_start() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_108_users_get_their_speed_after_ten_seconds(seed: int) -> None:
-    done = closed_loop(REFERENCE, PolicyName.EXPECTED_FINISH, 108, seed=seed)
+    done = closed_loop(REFERENCE.engines, PolicyName.EXPECTED_FINISH, 108, seed=seed)
     assert attainment(done) >= 0.95
 
 
@@ -67,7 +68,7 @@ def test_108_users_get_their_speed_after_ten_seconds(seed: int) -> None:
 def test_other_pairs_carry_94_percent_of_both_alone(name: str) -> None:
     pair = PAIRS[name]
     users = int(0.94 * sum(pair.limits))
-    assert attainment(closed_loop(pair, PolicyName.EXPECTED_FINISH, users, seed=1)) >= 0.95
+    assert attainment(closed_loop(pair.engines, PolicyName.EXPECTED_FINISH, users, seed=1)) >= 0.95
 
 
 @pytest.mark.parametrize(("factor", "users"), [(2.0, 58), (5.0, 28)])
@@ -77,7 +78,7 @@ def test_a_change_of_speed_is_followed_within_ten_seconds(factor: float, users: 
 
 @pytest.mark.parametrize("policy", [PolicyName.ROUND_ROBIN, PolicyName.LEAST_LOAD])
 def test_counting_requests_is_not_enough(policy: PolicyName) -> None:
-    assert attainment(closed_loop(REFERENCE, policy, 80, seed=1)) < 0.9
+    assert attainment(closed_loop(REFERENCE.engines, policy, 80, seed=1)) < 0.9
 
 
 def test_an_engine_alone_keeps_its_limit() -> None:
