@@ -1,4 +1,4 @@
-"""Users in a closed loop before virtual engines: who keeps the promise, and what one engine gives."""
+"""Users in a closed loop before virtual engines: who keeps the promise, and goodput over it."""
 
 from collections.abc import Sequence
 from random import Random
