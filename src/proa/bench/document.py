@@ -4,15 +4,18 @@ from typing import Any
 
 import msgspec
 
-import proa
+from proa.bench.conditions import prompts_hash
 from proa.bench.health import worst
 from proa.bench.run import LevelVisit, RunResult
-from proa.bench.slo import SloSpec
+
+SCHEMA = 1
+"""Of the document; a number that goes up when a key changes its meaning."""
 
 
 def document(result: RunResult) -> dict[str, Any]:
     """`levels` in the order of the visits, `boundary` and `hinge` null until they are fitted."""
     return {
+        "schema": SCHEMA,
         "levels": [_level(visit) for visit in result.visits],
         "boundary": None,
         "hinge": None,
@@ -43,38 +46,7 @@ def _client(result: RunResult) -> dict[str, Any]:
 
 
 def _conditions(result: RunResult) -> dict[str, Any]:
-    spec = result.spec
-    workload = msgspec.to_builtins(spec.workload)
-    rows = {name: len(workload.pop(name)) for name in ("dataset", "trace")}
-    return {
-        "proa": proa.__version__,
-        "started_unix_s": result.origin_unix_s,
-        "seed": spec.seed,
-        "order": str(spec.order),
-        "window": msgspec.to_builtins(spec.window),
-        "slo": _slo(spec.slo),
-        "workload": workload | {f"{name}_rows": count for name, count in rows.items()},
-        "targets": [
-            {
-                "name": load.target.name,
-                "url": load.target.url.rpartition("@")[2]
-                if "@" in load.target.url
-                else load.target.url,
-                "model": load.target.model,
-                "path": load.target.path,
-                "tokens_per_word": load.scale.per_word if load.scale.is_measured else None,
-                "forces_length": load.body.force,
-                "asks_usage": load.body.usage,
-            }
-            for load in result.targets
-        ],
-    }
-
-
-def _slo(slo: SloSpec | None) -> dict[str, Any] | None:
-    if slo is None:
-        return None
-    bounds = [f"{b.metric}{'>=' if b.at_least else '<='}{b.value:g}" for b in slo.bounds]
-    if slo.error_rate is not None:
-        bounds.append(f"error_rate<={slo.error_rate:g}")
-    return {"bounds": bounds, "attainment": slo.attainment, "rule": str(slo.rule)}
+    told: dict[str, Any] = msgspec.to_builtins(result.start.conditions)
+    samples = (sample for visit in result.visits for sample in visit.result.samples)
+    asked: dict[str, Any] = told.pop("asked")
+    return asked | told | {"prompts_hash": prompts_hash(samples)}

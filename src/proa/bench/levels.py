@@ -6,6 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from proa.bench.arrivals import dispersion
+from proa.bench.gauge_stats import (
+    GaugeSample,
+    GaugeSummary,
+    gauges_within,
+    gpu_compute_share,
+    gpu_memory_share,
+)
 from proa.bench.health import ClientHealth, Validity, reads_per_event
 from proa.bench.percentiles import Summary, summary
 from proa.bench.sample import RequestSample, TokenSource
@@ -91,6 +98,7 @@ class LevelStats(msgspec.Struct, frozen=True, kw_only=True):
     gpu: GpuStats
     client: ClientHealth
     warnings: list[str]
+    gauges: dict[str, dict[str, GaugeSummary]] = {}
 
     @property
     def error_rate(self) -> float | None:
@@ -105,8 +113,9 @@ def level_stats(
     *,
     slo: SloSpec | None = None,
     cache: CacheStats | None = None,
+    gauges: Sequence[GaugeSample] = (),
 ) -> LevelStats:
-    """All numbers of a visit; `samples` are all of it, warm-up and fillers too.
+    """All numbers of a visit; `samples` are all of it, warm-up and fillers too, `gauges` the run's.
 
     Raises:
         UpstreamError: the SLO bounds a metric that no success has.
@@ -126,6 +135,7 @@ def level_stats(
     tokens = tokens_within(samples, start_s=window.start_s, end_s=window.end_s)
     lengths = _length(good, "input"), _length(good, "output")
     cache = cache or CacheStats()
+    within = gauges_within(gauges, start_s=window.start_s, end_s=window.end_s)
     return LevelStats(
         users=next((s.users for s in samples), None),
         rate=next((s.rate for s in samples), None),
@@ -156,9 +166,10 @@ def level_stats(
         hidden_reasoning=sum(s.hidden_reasoning for s in good),
         refused_speeds=sum(s.is_impossibly_fast for s in good),
         cache=cache,
-        gpu=GpuStats(),
+        gpu=GpuStats(gpu_memory_share(within), gpu_compute_share(within)),
         client=_with_lengths(client, *lengths),
         warnings=_warnings(good, cache),
+        gauges=within,
     )
 
 

@@ -6,16 +6,20 @@ Which level comes next, and when a level is settled, are functions given by the 
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 
 import msgspec
 
 from proa.bench.calibration import prepare
+from proa.bench.conditions import RunConditions, conditions_of
 from proa.bench.crew import Crew
 from proa.bench.decode import VisitLabel
 from proa.bench.engine_counters import cache_between, read_engine
+from proa.bench.gauge_stats import GaugeSample
+from proa.bench.gauges import GaugeWatch
 from proa.bench.levels import CacheStats, LevelStats, level_stats
+from proa.bench.listener import RunListener
 from proa.bench.process_messages import Begin, TargetLoad
 from proa.bench.run_spec import LevelSpec, NextLevel, RunSpec, in_order, visits_of
 from proa.bench.self_check import SelfCheck, self_check
@@ -23,6 +27,9 @@ from proa.bench.slo import SloSpec
 from proa.bench.visit import Enough, Progress, Visit, VisitResult
 from proa.bench.window import Cause
 from proa.domain.load import EngineLoad
+
+Engines = Sequence[EngineLoad | None]
+"""What each target told of its load, None where it told nothing."""
 
 _LEAD_S = 0.3
 _OPEN_LOOP_USERS = 32
@@ -37,20 +44,39 @@ class LevelVisit(msgspec.Struct, frozen=True, kw_only=True):
     result: VisitResult
 
 
+class RunStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known before the first level; `check` is None where none was asked."""
+
+    spec: RunSpec
+    targets: list[TargetLoad]
+    check: SelfCheck | None
+    conditions: RunConditions
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run measured. `origin_unix_s` is its zero as wall clock time.
+    """All that a run measured.
 
     `stopped` says why it ended before its plan did, None where it did not. `drift` is the
     change of the mean TPOT from the first visit of a level to its last, as a share.
     """
 
-    spec: RunSpec
-    targets: list[TargetLoad]
+    start: RunStart
     visits: list[LevelVisit]
-    check: SelfCheck | None
-    origin_unix_s: float
+    gauges: list[GaugeSample] = []
     stopped: Cause | None = None
     drift: float | None = None
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.start.spec
+
+    @property
+    def targets(self) -> list[TargetLoad]:
+        return self.start.targets
+
+    @property
+    def check(self) -> SelfCheck | None:
+        return self.start.check
 
 
 class BenchRun:
@@ -63,15 +89,14 @@ class BenchRun:
         next_level: NextLevel | None = None,
         enough: Callable[[LevelSpec], Enough | None] = lambda _: None,
         on_progress: Progress | None = None,
-        on_phase: Callable[[str], None] = lambda _: None,
-        on_visit: Callable[[LevelVisit], None] = lambda _: None,
+        listener: RunListener | None = None,
     ) -> None:
         self._spec = spec
         self._next_level = next_level or in_order(visits_of(spec))
         self._enough = enough
         self._on_progress = on_progress
-        self._on_phase = on_phase
-        self._on_visit = on_visit
+        self._listener = listener or RunListener()
+        self._gauges: list[GaugeSample] = []
         self._visit: Visit | None = None
         self._stopped: Cause | None = None
         self._visits: list[LevelVisit] = []
@@ -88,24 +113,34 @@ class BenchRun:
         """Raises UpstreamError: a target cannot be used, or told no metric that the SLO bounds."""
         spec = self._spec
         self._begun_s, origin_unix_s = time.monotonic(), time.time()
-        self._on_phase("prepare")
+        self._listener.phase("prepare")
         targets = [await prepare(t, spec.workload, timeout_s=spec.timeout_s) for t in spec.targets]
+        watch = GaugeWatch(spec.gauges, spec.targets, origin_s=self._begun_s)
         async with AsyncExitStack() as stack:
+            conditions = await conditions_of(
+                spec, targets, await watch.gpus(), clocks=(self._begun_s, origin_unix_s)
+            )
             crew, check = await self._crew(stack)
+            start = RunStart(spec=spec, targets=targets, check=check, conditions=conditions)
+            self._listener.started(start)
+            gauges = asyncio.create_task(watch.watch(self._note))
+            stack.callback(gauges.cancel)
             while self._stopped is None:
                 level = self._next_level(self._visits)
                 if level is None or not self._has_time():
                     break
                 await self._one(crew, targets, level)
         return RunResult(
-            spec=spec,
-            targets=targets,
+            start=start,
             visits=self._visits,
-            check=check,
-            origin_unix_s=origin_unix_s,
+            gauges=self._gauges,
             stopped=self._stopped,
             drift=drift_of(self._visits),
         )
+
+    def _note(self, samples: list[GaugeSample]) -> None:
+        self._gauges += samples
+        self._listener.gauges(samples)
 
     async def _crew(self, stack: AsyncExitStack) -> tuple[Crew, SelfCheck | None]:
         """As many client processes as the run needs, by trial where that was left open."""
@@ -118,7 +153,7 @@ class BenchRun:
             if not spec.self_check_s:
                 stack.push_async_exit(own)
                 return crew, None
-            self._on_phase("self_check")
+            self._listener.phase("self_check")
             check = await self._check(crew)
             if best is not None and not _is_better(check, best[2]):
                 await own.aclose()
@@ -173,30 +208,45 @@ class BenchRun:
             window = msgspec.structs.replace(window, max_s=min(left_s, window.max_s or left_s))
         if spec.workload.trace:
             window = msgspec.structs.replace(window, warmup_s=0.0, duration_s=None, requests=None)
+        label = VisitLabel(number, level.users, level.rate)
         self._visit = Visit(
-            begin, VisitLabel(number, level.users, level.rate), window,
-            origin_s=self._begun_s, enough=self._enough(level),
+            begin, label, window,
+            origin_s=self._begun_s, enough=self._enough(level), listener=self._listener,
         )  # fmt: skip
-        self._on_phase("level")
+        self._listener.phase("level")
         before = await self._engines()
+        self._listener.level(label, begin.begin_s - self._begun_s, before)
         result = await self._visit.run(crew, self._on_progress)
         after = await self._engines()
         self._visit = None
         self._next_number = result.next_number
-        self._keep(level, result, _cache(before, after, result))
+        self._keep(level, result, before, after)
 
-    def _keep(self, level: LevelSpec, result: VisitResult, cache: CacheStats) -> None:
+    def _keep(self, level: LevelSpec, result: VisitResult, before: Engines, after: Engines) -> None:
         if result.window.cause is Cause.TIME:
             self._stopped = Cause.TIME
-        stats = level_stats(
-            result.samples, result.window, result.client, slo=self._spec.slo, cache=cache
-        )
-        visit = LevelVisit(level=level, stats=stats, result=result)
+        visit = level_visit(level, result, (before, after), slo=self._spec.slo, gauges=self._gauges)
         self._visits.append(visit)
-        self._on_visit(visit)
+        self._listener.visit(visit, after)
 
     async def _engines(self) -> list[EngineLoad | None]:
         return list(await asyncio.gather(*map(read_engine, self._spec.targets)))
+
+
+def level_visit(
+    level: LevelSpec,
+    result: VisitResult,
+    engines: tuple[Engines, Engines],
+    *,
+    slo: SloSpec | None,
+    gauges: Sequence[GaugeSample],
+) -> LevelVisit:
+    """A visit with its numbers; `engines` is what they told before and after it."""
+    stats = level_stats(
+        result.samples, result.window, result.client,
+        slo=slo, cache=_cache(*engines, result), gauges=gauges,
+    )  # fmt: skip
+    return LevelVisit(level=level, stats=stats, result=result)
 
 
 def process_counts(cpus: int) -> list[int]:
@@ -228,9 +278,7 @@ def _is_better(check: SelfCheck, than: SelfCheck) -> bool:
     return (check.stamp_delay_p99_s or 1e9) < 0.7 * (than.stamp_delay_p99_s or 1e9)
 
 
-def _cache(
-    before: list[EngineLoad | None], after: list[EngineLoad | None], result: VisitResult
-) -> CacheStats:
+def _cache(before: Engines, after: Engines, result: VisitResult) -> CacheStats:
     """By the engines' counters, summed; else by the cached tokens that their usage told."""
     rises = [cache_between(*pair) for pair in zip(before, after, strict=True)]
     known = [rise for rise in rises if rise.queries is not None and rise.hits is not None]

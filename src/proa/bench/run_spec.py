@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proa.bench.arrivals import Arrival, ArrivalSpec
+from proa.bench.gauges import GaugeSpec
 from proa.bench.process_messages import LoadSpec
 from proa.bench.slo import SloSpec
 from proa.bench.target import TargetSpec
@@ -44,7 +45,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     `processes` 0 takes as many client processes as the self-check finds enough. The first
     level is visited once more at the end where `repeat_first`, to tell drift.
-    `settle_s` passes between levels. `max_time_s` ends the run, whatever is left.
+    `settle_s` passes between levels. `notes` are what the user tells of the conditions.
+    `max_time_s` ends the run, whatever is left.
     """
 
     targets: tuple[TargetSpec, ...]
@@ -66,6 +68,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     self_check_s: float = 5.0
     stagger_s: float | None = None
     seed: int = 0
+    gauges: GaugeSpec = GaugeSpec()
+    notes: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         if not self.targets:

@@ -18,6 +18,7 @@ from proa.bench.crew import Crew
 from proa.bench.decode import VisitLabel
 from proa.bench.health import STAMP_DELAY_S, ClientHealth, Validity, worst
 from proa.bench.lengths import LengthSpec
+from proa.bench.listener import RunListener
 from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
 from proa.bench.raw import RawExchange
 from proa.bench.target import TargetSpec
@@ -46,13 +47,17 @@ class SelfCheck(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientHealth
 
 
-class StampDelays:
+class StampDelays(RunListener):
     """How late events were stamped that carry the time of their writing."""
 
     def __init__(self) -> None:
         self.delays_s: list[float] = []
 
+    def raw(self, raw: RawExchange) -> None:
+        self.note(raw)
+
     def note(self, raw: RawExchange) -> None:
+        """Take the stamps of one answer."""
         for at_s, data in zip(raw.times, raw.reads, strict=True):
             self.delays_s += [at_s - float(written) for written in _STAMP.findall(data)]
 
@@ -99,7 +104,7 @@ async def self_check(
         )
         window = WindowSpec(warmup_s=_WARMUP_S, duration_s=None, max_s=_WARMUP_S + seconds)
         label = VisitLabel(0, users=users)
-        visit = Visit(begin, label, window, origin_s=time.monotonic(), on_raw=delays.note)
+        visit = Visit(begin, label, window, origin_s=time.monotonic(), listener=delays)
         result = await visit.run(crew)
     return _told(users, crew.processes, delays, result.client, seconds)
 

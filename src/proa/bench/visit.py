@@ -9,8 +9,8 @@ import msgspec
 from proa.bench.crew import Crew
 from proa.bench.decode import VisitLabel, decoded
 from proa.bench.health import ClientHealth, client_health
+from proa.bench.listener import RunListener
 from proa.bench.process_messages import Begin, Ended, Over, Tick
-from proa.bench.raw import RawExchange
 from proa.bench.sample import RequestSample
 from proa.bench.window import Cause, LevelWatch, LevelWindow, WindowSpec
 from proa.errors import UpstreamError
@@ -52,14 +52,14 @@ class Visit:
         *,
         origin_s: float,
         enough: Enough | None = None,
-        on_raw: Callable[[RawExchange], None] | None = None,
+        listener: RunListener | None = None,
     ) -> None:
         self._begin = begin
         self._label = label
         self._window = window
         self._origin_s = origin_s
         self._enough = enough
-        self._on_raw = on_raw
+        self._listener = listener or RunListener()
         self._targets = tuple(load.target.name for load in begin.targets)
         self._samples: list[RequestSample] = []
         self._counting: list[RequestSample] = []
@@ -104,10 +104,10 @@ class Visit:
         return self._result(watch.window)
 
     def _ended(self, message: Ended, watch: LevelWatch) -> None:
-        if self._on_raw is not None:
-            self._on_raw(message.raw)
+        self._listener.raw(message.raw)
         sample = decoded(message.raw, self._label, self._targets, origin_s=self._origin_s)
         self._samples.append(sample)
+        self._listener.sample(sample)
         if sample.is_stopped or watch.window is not None:
             return
         end_s = message.raw.ended_s - self._origin_s
@@ -125,6 +125,7 @@ class Visit:
             else tick.oldest_sent_s - self._origin_s,
         )
         self._ticks.append(tick)
+        self._listener.tick(tick)
         if self._interrupted:
             watch.cut(tick.at_s, Cause.INTERRUPTED)
         watch.tick(tick.share, at_s=tick.at_s, oldest_sent_s=tick.oldest_sent_s)
@@ -149,16 +150,29 @@ class Visit:
         )
 
     def _result(self, window: LevelWindow) -> VisitResult:
-        samples = sorted(self._samples, key=lambda sample: sample.sent_s)
-        marked = [_marked(sample, window) for sample in samples]
-        client = client_health(self._ticks, marked, start_s=window.start_s, end_s=window.end_s)
-        return VisitResult(
-            label=self._label,
-            samples=marked,
-            window=window,
-            client=client,
-            next_number=self._next_number,
+        return visit_result(
+            self._label, self._samples, self._ticks, window, next_number=self._next_number
         )
+
+
+def visit_result(
+    label: VisitLabel,
+    samples: Sequence[RequestSample],
+    ticks: Sequence[Tick],
+    window: LevelWindow,
+    *,
+    next_number: int,
+) -> VisitResult:
+    """A visit of what was seen of it, in the order in which it came."""
+    ordered = sorted(samples, key=lambda sample: sample.sent_s)
+    marked = [_marked(sample, window) for sample in ordered]
+    return VisitResult(
+        label=label,
+        samples=marked,
+        window=window,
+        client=client_health(ticks, marked, start_s=window.start_s, end_s=window.end_s),
+        next_number=next_number,
+    )
 
 
 def _marked(sample: RequestSample, window: LevelWindow) -> RequestSample:

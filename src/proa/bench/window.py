@@ -24,7 +24,7 @@ class WindowSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(StrEnum):
-    """Why a level ended."""
+    """Why a level ended; `CUT_OFF`: killed, found in the file of the run."""
 
     DURATION = "duration"
     REQUESTS = "requests"
@@ -32,6 +32,7 @@ class Cause(StrEnum):
     TIME = "time"
     INTERRUPTED = "interrupted"
     LOAD_OVER = "load_over"
+    CUT_OFF = "cut_off"
 
 
 class LevelWindow(msgspec.Struct, frozen=True):

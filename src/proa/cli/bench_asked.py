@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from proa.bench.arrivals import Arrival
+from proa.bench.conditions import noted
 from proa.bench.datasets import DatasetRow, read_dataset
+from proa.bench.gauges import GaugeSpec
 from proa.bench.lengths import LengthSpec, parse_length
 from proa.bench.run_spec import DEFAULT_USERS, Order, RunSpec
 from proa.bench.slo import SloSpec, contract_slo, parse_slo
@@ -54,6 +56,8 @@ def asked_of(args: argparse.Namespace) -> RunSpec:
         processes=args.processes,
         self_check_s=0.0 if args.no_self_check else 5.0,
         seed=args.seed,
+        gauges=_gauges(args),
+        notes=dict(noted(args.note)),
     )
 
 
@@ -77,6 +81,13 @@ def targets_of(args: argparse.Namespace, contract: ContractSpec | None) -> tuple
         post_head(target)
         made.append(target)
     return tuple(made)
+
+
+def _gauges(args: argparse.Namespace) -> GaugeSpec:
+    urls = tuple(url if "://" in url else f"http://{url}" for url in args.gpu_metrics)
+    for url in urls:
+        address_of(url)
+    return GaugeSpec(gpu_urls=urls, local_gpus=False if args.no_local_gpu else None)
 
 
 def _named(given: str, index: int, count: int) -> tuple[str, str]:

@@ -1,18 +1,21 @@
 """What a run of `proa bench` shows while it runs: standard error, and only on a terminal."""
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.status import Status
 
+from proa.bench.listener import RunListener
 from proa.bench.run import LevelVisit
 from proa.bench.visit import VisitProgress
 from proa.cli.texts import Texts
+from proa.domain.load import EngineLoad
 
 
-class Board:
+class Board(RunListener):
     """One line that changes; use it as a context."""
 
     def __init__(self, texts: Texts) -> None:
@@ -53,7 +56,8 @@ class Board:
             )
         )
 
-    def visit(self, visit: LevelVisit) -> None:
+    def visit(self, visit: LevelVisit, engines: Sequence[EngineLoad | None]) -> None:
+        del engines
         if self._shown:
             level = _level(visit.level.users, visit.level.rate, self._texts)
             done = self._texts.say("visited", level=level, requests=visit.stats.requests)

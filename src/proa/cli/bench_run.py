@@ -10,12 +10,15 @@ SLO or contract was not met, 130 interrupted (what was measured is printed).
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proa.cli.texts import Texts, add_language, language_asked
+from proa.errors import OwnFault
 
 if TYPE_CHECKING:
+    from proa.bench.keep.run_file import RunFile
     from proa.bench.run import RunResult
     from proa.bench.run_spec import RunSpec
 
@@ -67,13 +70,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--slo", metavar="BOUNDS", help='as "user_tokens_per_s>=30,ttft_s<=2"')
     add("--attainment", type=float, default=0.95, metavar="SHARE", help="that must keep it")
     add("--contract", type=Path, metavar="proa.toml", help="load and SLO of its [contract]")
+    seen = parser.add_argument_group("conditions")
+    add = seen.add_argument
+    add("--gpu-metrics", action="append", default=[], metavar="URL", help="a GPU exporter's page")
+    add("--no-local-gpu", action="store_true", help="do not ask the GPUs of this machine")
+    add("--note", action="append", default=[], metavar="KEY=VALUE", help="kept with the run")
     client = parser.add_argument_group("client")
     add = client.add_argument
     add("--processes", type=int, default=0, metavar="N", help="0: as many as needed")
     add("--max-connections", type=int, metavar="N", help="hold each process back, for trials")
     add("--no-self-check", action="store_true")
     add("--seed", type=int, default=0)
-    add("--out", type=Path, metavar="FILE.jsonl", help="the document, then a line per request")
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep all of the run in a new file")
     add("--format", choices=FORMATS, default="text")
     add_language(parser)
 
@@ -84,27 +92,28 @@ def run(args: argparse.Namespace) -> int:
 
     texts = Texts("bench_run", language_asked(args))
     spec = asked_of(args)
-    result = _measured(spec, texts)
-    if args.out is not None:
-        _write(args.out, result)
+    result, kept = _kept(spec, texts, args.out)
     if args.format == "json":
         sys.stdout.write(json.dumps(document(result), ensure_ascii=False, indent=2) + "\n")
     else:
         from proa.cli.bench_table import table
 
         sys.stdout.write(table(result, texts))
+    if not kept:
+        return OwnFault.exit_code
     if result.stopped == "interrupted":
         return INTERRUPTED
     return _code(result, args.contract is not None)
 
 
-def _measured(spec: "RunSpec", texts: Texts) -> "RunResult":
+def _measured(spec: "RunSpec", texts: Texts, keep: "RunFile | None") -> "RunResult":
     """The run; Ctrl-C ends it and keeps what it has, twice ends it at once."""
     import asyncio
     import signal
 
     import uvloop
 
+    from proa.bench.listener import Listeners
     from proa.bench.run import BenchRun
     from proa.cli.bench_progress import Board
 
@@ -113,8 +122,7 @@ def _measured(spec: "RunSpec", texts: Texts) -> "RunResult":
             bench = BenchRun(
                 spec,
                 on_progress=board.progress,
-                on_phase=board.phase,
-                on_visit=board.visit,
+                listener=Listeners(board, *([] if keep is None else [keep])),
             )
             loop = asyncio.get_running_loop()
             task = asyncio.current_task()
@@ -135,18 +143,24 @@ def _measured(spec: "RunSpec", texts: Texts) -> "RunResult":
         raise KeyboardInterrupt from None
 
 
-def _write(path: Path, result: "RunResult") -> None:
-    import msgspec
+def _kept(spec: "RunSpec", texts: Texts, path: Path | None) -> tuple["RunResult", bool]:
+    """The run, and whether all of it is in its file; what is not is told."""
+    from proa.bench.keep.run_file import RunFile
 
-    from proa.bench.document import document
-    from proa.errors import InputError
-
-    lines = [msgspec.json.encode(document(result))]
-    lines += [msgspec.json.encode(s) for visit in result.visits for s in visit.result.samples]
+    keep = None if path is None else RunFile(path)
     try:
-        path.write_bytes(b"\n".join(lines) + b"\n")
-    except OSError as error:
-        raise InputError(f"--out {path}: {error.strerror or error}") from None
+        result = _measured(spec, texts, keep)
+        if keep is not None:
+            stopped = None if result.stopped is None else str(result.stopped)
+            keep.finish(stopped=stopped, finished_unix_s=time.time())
+    finally:
+        if keep is not None:
+            keep.close()
+    if keep is None or keep.fault is None:
+        return result, True
+    lost = texts.say("not_kept", path=keep.path, rows=keep.waiting, fault=keep.fault)
+    print(f"proa: {lost}", file=sys.stderr)
+    return result, False
 
 
 def _code(result: "RunResult", has_contract: bool) -> int:

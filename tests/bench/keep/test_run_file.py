@@ -1,0 +1,258 @@
+"""A run's file: all of it comes back to the last digit, whatever ended the run."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from proa.bench.conditions import RunConditions
+from proa.bench.datasets import DatasetRow
+from proa.bench.decode import VisitLabel
+from proa.bench.document import document
+from proa.bench.gauge_stats import GaugeSample
+from proa.bench.keep.read_run import read_run
+from proa.bench.keep.run_file import RunFile
+from proa.bench.process_messages import TargetLoad, Tick
+from proa.bench.raw import Asked, RawExchange
+from proa.bench.run import LevelVisit, RunResult, RunStart, level_visit
+from proa.bench.run_spec import LevelSpec, RunSpec
+from proa.bench.sample import ContentEvent, Failure, RequestSample, TokenSource
+from proa.bench.slo import parse_slo
+from proa.bench.target import TargetSpec
+from proa.bench.visit import visit_result
+from proa.bench.window import Cause, LevelWindow, WindowSpec
+from proa.bench.workloads import WorkloadSpec
+from proa.domain.load import EngineLoad
+from proa.errors import InputError
+
+SPEC = RunSpec(
+    targets=(
+        TargetSpec(
+            name="t", url="http://user:pass@10.0.0.1:8000", model="m",
+            api_key="secret-key", headers={"x-key": "secret-header"},
+        ),
+    ),
+    workload=WorkloadSpec(dataset=[DatasetRow([{"role": "user", "content": "secret text"}])]),
+    window=WindowSpec(warmup_s=1.0, duration_s=4.0),
+    slo=parse_slo("user_tokens_per_s>=30,ttft_s<=2"),
+    seed=3,
+)  # fmt: skip
+START = RunStart(
+    spec=SPEC,
+    targets=[TargetLoad(SPEC.targets[0])],
+    check=None,
+    conditions=RunConditions(started_unix_s=1.7e9, started_monotonic_s=100.0, asked={"seed": 3}),
+)
+LABEL = VisitLabel(0, users=1)
+
+
+def sample(number: int, sent_s: float, **changes: object) -> RequestSample:
+    times = [sent_s + 0.1 + n / 97 for n in range(20)]
+    made = RequestSample(
+        number=number, target="t", level=0, user=0, users=1, prompt=f"{number:x}",
+        output_tokens_asked=20, sent_s=sent_s, wired_s=sent_s, first_byte_s=sent_s + 0.05,
+        first_content_s=times[0], first_visible_s=times[0], last_content_s=times[-1],
+        end_s=times[-1] + 1e-9, status=200, finish_reason="stop", input_tokens=11,
+        output_tokens=20, token_source=TokenSource.USAGE, first_tokens=1, reads=20,
+        events=tuple(ContentEvent(at_s, 4, read) for read, at_s in enumerate(times)),
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **changes)
+
+
+def tick(at_s: float, oldest_sent_s: float | None) -> Tick:
+    return Tick(
+        share=0, at_s=at_s, on_wire=1, oldest_sent_s=oldest_sent_s, cpu_s=at_s / 10,
+        runqueue_s=0.0, late_connects=0, pulse_delays_s=[1e-4, 0.1 + 0.2], loop_lags_s=[1e-5],
+    )  # fmt: skip
+
+
+def write_visit(keep: RunFile, *, end: bool = True) -> LevelVisit | None:
+    """Seven seconds of one user; returns what was measured in memory."""
+    before = [EngineLoad(at_s=100.0, prefix_queries_total=10.0, prefix_hits_total=1.0)]
+    after = [EngineLoad(at_s=107.0, prefix_queries_total=110.0, prefix_hits_total=4.0)]
+    keep.level(LABEL, 0.0, before)
+    samples, ticks = [], []
+    for number in range(21):
+        sent_s = number / 3
+        failure = Failure.STATUS if number == 7 else None
+        samples.append(
+            sample(number, sent_s, failure=failure, failure_text="503" if failure else "")
+        )
+        keep.raw(RawExchange(Asked(0, number, 0), 100.0, 100.0, [], [], 100.0 + sent_s + 0.3))
+        keep.sample(samples[-1])
+        ticks.append(tick(sent_s + 0.32, None))
+        keep.tick(ticks[-1])
+        keep.gauges([GaugeSample(sent_s, "t", "kv_use", 0.1 * number / 3)])
+    if not end:
+        return None
+    window = LevelWindow(1.0, 5.0, 5.0, Cause.DURATION)
+    result = visit_result(LABEL, samples, ticks, window, next_number=21)
+    gauges = [GaugeSample(n / 3, "t", "kv_use", 0.1 * n / 3) for n in range(21)]
+    visit = level_visit(LevelSpec(1), result, (before, after), slo=SPEC.slo, gauges=gauges)
+    keep.visit(visit, after)
+    return visit
+
+
+def written(path: Path) -> LevelVisit:
+    keep = RunFile(path)
+    keep.started(START)
+    visit = write_visit(keep)
+    keep.finish(stopped=None, finished_unix_s=1.7e9 + 7)
+    keep.close()
+    assert keep.fault is None
+    assert visit is not None
+    return visit
+
+
+def test_a_file_gives_back_every_number(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    visit = written(path)
+    found = read_run(path)
+    assert found.visits == [visit]
+    assert found.stopped is None
+    told = document(found)
+    assert told["levels"][0]["cache"] == {"queries": 100.0, "hits": 3.0, "hit_share": 0.03}
+    assert told["levels"][0]["gauges"]["t"]["kv_use"]["n"] == 12
+    assert told == document(RunResult(start=START, visits=[visit]))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sqlite"]
+
+
+def test_no_key_header_password_or_text_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    written(path)
+    content = path.read_bytes()
+    assert [word for word in (b"secret", b"pass@") if word in content] == []
+
+
+def test_a_run_that_was_killed_keeps_what_it_measured(tmp_path: Path) -> None:
+    """The last visit's window is what the watch would have said, had the run ended there."""
+    path = tmp_path / "run.sqlite"
+    keep = RunFile(path)
+    keep.started(START)
+    write_visit(keep, end=False)
+    found = read_run(path)  # the writer is still there, with its last second unwritten
+    assert found.stopped is Cause.CUT_OFF
+    (visit,) = found.visits
+    assert visit.result.window.cause is Cause.DURATION
+    assert visit.result.window.start_s == pytest.approx(1.32, abs=0.01)
+    assert visit.stats.requests == 12
+    keep.close()
+
+
+def test_a_full_disk_keeps_what_there_was_room_for_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    keep = RunFile(path)
+    keep.started(START)
+    connection = keep._connection
+    assert connection is not None
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    write_visit(keep)
+    assert keep.fault is not None
+    assert "full" in keep.fault
+    assert keep.waiting > 0
+    connection.execute("PRAGMA max_page_count = 100000")
+    keep.close()
+    assert keep.waiting == 0
+    assert read_run(path).visits[0].stats.requests == 12
+
+
+def test_a_disk_that_stays_full_leaves_a_readable_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    keep = RunFile(path)
+    keep.started(START)
+    connection = keep._connection
+    assert connection is not None
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    write_visit(keep)
+    keep.finish(stopped=None, finished_unix_s=0.0)
+    keep.close()
+    assert keep.fault is not None
+    assert keep.waiting > 0
+    assert read_run(path).stopped is Cause.CUT_OFF
+
+
+def test_kill_9_in_the_middle_of_a_write_leaves_a_readable_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    program = textwrap.dedent(
+        f"""
+        import sys
+        from pathlib import Path
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import test_run_file as t
+        keep = t.RunFile(Path({str(path)!r}))
+        keep.started(t.START)
+        t.write_visit(keep, end=False)
+        keep.flush()
+        keep._connection.execute("BEGIN")
+        keep._connection.execute("DELETE FROM requests")
+        print("ready", flush=True)
+        sys.stdin.read()
+        """
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == b"ready\n"
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.communicate()
+    found = read_run(path)
+    assert found.stopped is Cause.CUT_OFF
+    assert len(found.visits[0].result.samples) == 21
+
+
+def test_a_file_without_a_run_is_not_left_behind(tmp_path: Path) -> None:
+    keep = RunFile(tmp_path / "run.sqlite")
+    keep.close()
+    keep.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    written(path)
+    with pytest.raises(InputError, match="there already"):
+        RunFile(path)
+    with pytest.raises(InputError, match=r"no/run\.sqlite"):
+        RunFile(tmp_path / "no" / "run.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("PRAGMA user_version = 0", "version 0 of the file format; this proa reads version 1"),
+        ("PRAGMA user_version = 99", "version 99"),
+        ("PRAGMA application_id = 7", "no run of proa bench"),
+        ("UPDATE requests SET failure = 'luck' WHERE seq = 1", "requests: row 1 is damaged"),
+        ("UPDATE requests SET events = x'00ff' WHERE seq = 1", "requests: row 1 is damaged"),
+        ("UPDATE ticks SET tick = x'c1'", "ticks: a row is damaged"),
+        ("UPDATE about SET value = '{}' WHERE key = 'start'", "damaged"),
+        ("DROP TABLE gauges", "no such table: gauges"),
+        ("DELETE FROM about", "nothing was measured"),
+    ],
+)
+def test_another_or_a_damaged_file_is_refused(tmp_path: Path, spoil: str, told: str) -> None:
+    path = tmp_path / "run.sqlite"
+    written(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(spoil)
+    connection.close()
+    with pytest.raises(InputError, match=told):
+        read_run(path)
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    with pytest.raises(InputError, match="no such file"):
+        read_run(path)
+    path.write_text("level,users\n" * 100, encoding="utf-8")
+    with pytest.raises(InputError, match="not a run of proa bench"):
+        read_run(path)
