@@ -142,7 +142,7 @@ _KINDS = ((LatentAttention, "mla"), (LinearAttention, "hybrid"))
 
 def _is_fp8_cache(row: ServedRow, gpu: GpuSpec) -> bool:
     quantised = row.precision in ("fp8", "fp4")
-    if row.engine == "trtllm" or (row.engine == "sglang" and gpu.family == "blackwell"):
+    if row.engine == "tensorrt-llm" or (row.engine == "sglang" and gpu.family == "blackwell"):
         return quantised
     return row.precision == "fp4" or row.model.startswith("nvidia/")
 

@@ -35,7 +35,7 @@ class _FamilyRow(NamedTuple):
 _ENGINES = {
     "vllm": _EngineRow(3.08e-6, 9.7e-6, 0.025, 2.87, 0.075),
     "sglang": _EngineRow(2.76e-6, 29.4e-6, 0.172, 1.0, 0.182),
-    "trtllm": _EngineRow(3.19e-6, 60e-6, 0.025, 10.1, 0.083),
+    "tensorrt-llm": _EngineRow(3.19e-6, 60e-6, 0.025, 10.1, 0.083),
 }
 _FAMILIES = {
     "hopper": _FamilyRow(read=0.745, math=0.65, expert_math=0.16, expert_read=0.77),
