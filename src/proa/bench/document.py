@@ -6,6 +6,7 @@ import msgspec
 
 from proa.bench.conditions import prompts_hash
 from proa.bench.health import worst
+from proa.bench.limits import reasons_of
 from proa.bench.run import LevelVisit, RunResult
 
 SCHEMA = 1
@@ -19,6 +20,7 @@ def document(result: RunResult) -> dict[str, Any]:
         "levels": [_level(visit) for visit in result.visits],
         "boundary": None,
         "hinge": None,
+        "reasons": msgspec.to_builtins(reasons_of(result.visits, result.spec.slo)),
         "client": _client(result),
         "drift": result.drift,
         "stopped": None if result.stopped is None else str(result.stopped),
