@@ -1,0 +1,105 @@
+"""Which level to visit next, and for how many requests at most.
+
+First each level that was asked, in random order, then bisection by chance: a place is drawn
+from where the boundary probably is, and the load just below or just above it is visited. So
+the loads next to the boundary are visited again and again, in random order, until the interval
+is short enough. At the end the first level comes once more, to tell drift.
+Source: Waeber, Frazier & Henderson 2013, Bisection search with noisy responses.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from proa.bench.statistics.boundary import LIMIT, Places
+from proa.bench.statistics.evidence import Evidence, Question
+from proa.errors import FieldError
+
+_LEAST_REQUESTS = 16
+_LOOK_EVERY = 8
+
+
+class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A search for the boundary.
+
+    `ladder` are the levels that were asked, each visited at least once; `grid` all loads that
+    may be visited. The interval is short enough where `high` - `low` is at most `resolution`
+    places of the grid; `limit` is its likelihood ratio. `visit_requests` are measured in one
+    visit that is not settled before. `most_requests` ends the search; time is the caller's.
+    """
+
+    ladder: tuple[float, ...]
+    grid: tuple[float, ...]
+    question: Question = Question()
+    resolution: int = 2
+    limit: float = LIMIT
+    visit_requests: int = 60
+    most_requests: int = 10_000
+    ascending: bool = False
+    repeat_first: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.ladder:
+            raise FieldError("levels", "", "one level or more")
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One visit: the load, and how many requests to measure at most."""
+
+    load: float
+    requests: int
+
+
+def users_search(ladder: Sequence[int], **fields: Any) -> SearchSpec:
+    """Over whole users, from 1 to the highest level asked."""
+    grid = tuple(float(users) for users in range(1, max(ladder, default=0) + 1))
+    made = SearchSpec(ladder=tuple(map(float, ladder)), grid=grid)
+    return msgspec.structs.replace(made, **fields)
+
+
+def next_level(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random) -> Ask | None:
+    """The next visit; None where the search is over."""
+    seen = {one.load for one in history}
+    ladder = [load for load in spec.ladder if load not in seen]
+    if ladder:
+        return Ask(min(ladder) if spec.ascending else rng.choice(ladder), spec.visit_requests)
+    if spec.repeat_first and _is_repeated(history, spec):
+        return None
+    if not is_over(history, spec):
+        return Ask(_near_boundary(history, spec, rng), spec.visit_requests)
+    if spec.repeat_first and history[-1].load != history[0].load:
+        return Ask(history[0].load, spec.visit_requests)
+    return None
+
+
+def is_time_to_look(count: int, load: float) -> bool:
+    """Whether a visit with `count` requests may be judged: each 8, once each user has ended one."""
+    return count >= max(_LEAST_REQUESTS, load) and count % _LOOK_EVERY == 0
+
+
+def is_over(history: Sequence[Evidence], spec: SearchSpec) -> bool:
+    """Whether more visits are not needed, not affordable, or of no use."""
+    if sum(one.requests for one in history) >= spec.most_requests:
+        return True
+    places = Places(history, spec.grid, spec.question)
+    low, high = places.interval(spec.limit)
+    return high - low <= spec.resolution
+
+
+def _is_repeated(history: Sequence[Evidence], spec: SearchSpec) -> bool:
+    """Whether the last visit was the first level again, after the search was over."""
+    if len(history) < 2 or history[-1].load != history[0].load:
+        return False
+    before = history[:-1]
+    return {one.load for one in before} >= set(spec.ladder) and is_over(before, spec)
+
+
+def _near_boundary(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random) -> float:
+    places = Places(history, spec.grid, spec.question)
+    low, high = places.interval(spec.limit)
+    inside = range(low, high + 1)
+    drawn = rng.choices(inside, [places.weights[place] for place in inside])[0]
+    index = drawn - rng.choice((0, 1))
+    return spec.grid[min(max(index, 0), len(spec.grid) - 1)]
