@@ -5,6 +5,8 @@ from html import escape
 
 from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
 
+_SHORT = 18
+
 
 def html_page(page: Page, *, footer: str, confirmed: bool) -> str:
     """The whole document; light or dark as the reader's screen is, and fit for printing."""
@@ -62,8 +64,15 @@ def _grid(grid: Grid) -> str:
     return f'<div class="scroll"><table>{head}<tbody>\n{rows}\n</tbody></table></div>'
 
 
+def _look(cell: str, is_number: bool) -> str:
+    """Numbers stand right; short words are not cut."""
+    if is_number:
+        return " class=n"
+    return " class=s" if len(cell) <= _SHORT else ""
+
+
 def _cells(cells: tuple[str, ...], right: frozenset[int], tag: str) -> str:
     return "".join(
-        f"<{tag}{' class=n' if index in right else ''}>{escape(cell)}</{tag}>"
+        f"<{tag}{_look(cell, index in right)}>{escape(cell)}</{tag}>"
         for index, cell in enumerate(cells)
     )

@@ -7,7 +7,7 @@ import msgspec
 from proa.cli.plan_asked import ModelAsked, PlanAsked
 from proa.cli.plan_lengths import Lengths, lengths_of
 from proa.cli.plan_place import start_of
-from proa.cli.plan_subject import Subject, gpu_of, subject_of
+from proa.cli.plan_subject import Subject, catalogue_of, gpu_of, subject_of
 from proa.domain.gpu import GpuSpec
 from proa.errors import FieldError
 from proa.planner.fit import fit
@@ -42,28 +42,29 @@ def models_document(asked: PlanAsked) -> Json | None:
         return None
     if asked.gpu is None:
         raise FieldError("gpu", None, "the GPU that the models share, as rtx-pro-6000-96gb")
-    gpu = gpu_of(asked.gpu)
-    tenants = [_tenant(asked, each, at, gpu) for at, each in enumerate(asked.models)]
+    rows = catalogue_of(asked)
+    gpu = gpu_of(asked.gpu, rows=rows)
+    tenants = []
+    for at, each in enumerate(asked.models):
+        name = f"models[{at}]."
+        subject = subject_of(each, name, rows)
+        if subject is None:
+            raise FieldError(f"{name}model", None, "a catalogue id or a config.json, or params")
+        tenants.append(_tenant(asked, each, subject, gpu))
     speeds = [_tpot_s(tenant) for tenant in tenants]
-    rows = [
-        _row(tenant, tpot_s, sum(speeds)) for tenant, tpot_s in zip(tenants, speeds, strict=True)
-    ]
-    total = sum(row["total_bytes"] for row in rows)
+    told = [_row(*row, sum(speeds)) for row in zip(tenants, speeds, strict=True)]
+    total = sum(row["total_bytes"] for row in told)
+    shares = sum(row["gpu_memory_utilization"] for row in told)
     return {
         "gpu": gpu.id,
         "gpu_bytes": gpu.usable_bytes,
         "total_bytes": total,
-        "fits": sum(row["gpu_memory_utilization"] for row in rows) <= 1.0
-        and all(row["fits"] for row in rows),
-        "rows": rows,
+        "fits": shares <= 1.0 and all(row["fits"] for row in told),
+        "rows": told,
     }
 
 
-def _tenant(asked: PlanAsked, model: ModelAsked, at: int, gpu: GpuSpec) -> Tenant:
-    name = f"models[{at}]."
-    subject = subject_of(model, name)
-    if subject is None:
-        raise FieldError(f"{name}model", None, "a catalogue id or a config.json, or params")
+def _tenant(asked: PlanAsked, model: ModelAsked, subject: Subject, gpu: GpuSpec) -> Tenant:
     lengths = lengths_of(model)
     sessions = model.sessions or 1
     start = msgspec.structs.replace(

@@ -1,20 +1,26 @@
 """Other ways: the same need on other GPUs, and more speed for money in one table."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from proa.cli.plan_asked import AlternativeAsked, PlanAsked
 from proa.cli.plan_money import Purse, purse_of
 from proa.cli.plan_place import Seat, seat_of
-from proa.cli.plan_subject import gpu_of
+from proa.cli.plan_subject import catalogue_of, gpu_of
 from proa.domain.gpu import GpuSpec
 from proa.errors import InputError
 from proa.planner import alternatives as ways
 from proa.planner.cost import converted
 from proa.planner.text import Text
 from proa.units import Money
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from proa.catalog.user_rows import Catalogue
 
 Json = dict[str, Any]
 USUAL_GPUS = (
@@ -63,13 +69,14 @@ def alternatives_document(
     """
     purse = purse_of(asked)
     main = _main(asked, purse, gpu, speed, gpus)
-    others = [_option(each, purse) for each in asked.alternatives]
+    rows = catalogue_of(asked)
+    others = [_option(each, purse, rows) for each in asked.alternatives]
     if not others and (main is None or asked.cloud_price_per_hour is None):
         return None
     options = [*([main] if main else []), *others, *_cloud(asked, purse, speed, gpus)]
     options.append(ways.OptionSpec(key="nothing", name=ways.NOTHING))
     months = round(asked.depreciation_years * 12) if asked.depreciation_years else _MONTHS
-    rows = ways.alternatives(
+    table = ways.alternatives(
         ways.AlternativesSpec(
             options=options,
             currency=purse.currency,
@@ -86,7 +93,7 @@ def alternatives_document(
     return {
         "currency": purse.currency,
         "months": months,
-        "rows": [_told(row, language) for row in rows],
+        "rows": [_told(row, language) for row in table],
         "pair": joined,
     }
 
@@ -108,8 +115,8 @@ def _main(
     )
 
 
-def _option(asked: AlternativeAsked, purse: Purse) -> ways.OptionSpec:
-    gpu = None if asked.gpu is None else gpu_of(asked.gpu, "alternatives.gpu")
+def _option(asked: AlternativeAsked, purse: Purse, rows: "Catalogue | None") -> ways.OptionSpec:
+    gpu = None if asked.gpu is None else gpu_of(asked.gpu, "alternatives.gpu", rows)
     count = asked.gpus or 1
     price = _priced(asked, asked.gpu_price, purse) or (_listed(gpu, purse) if gpu else None)
     server = _priced(asked, asked.server_price, purse)

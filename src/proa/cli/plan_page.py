@@ -51,7 +51,10 @@ def _sections(document: Document, texts: PlanTexts, is_html: bool) -> Iterator[S
 def _title(document: Document, texts: PlanTexts) -> str:
     demand, model = document["demand"], document["model"]
     parts = []
-    if demand["users"]:
+    if document["reverse"]:
+        told = document["reverse"]
+        parts.append(texts.say("gpus_told", gpus=told["gpus"], gpu=told["gpu"]))
+    elif demand["users"]:
         parts.append(texts.say("title_users", users=f.count(demand["users"])))
     elif demand["design_sessions"]:
         parts.append(texts.say("title_sessions", sessions=f.count(demand["design_sessions"])))

@@ -24,7 +24,8 @@ _ASSUMED_BY = {"context": "context_tokens", "weights": "allow_weights", "kv_dtyp
 
 def assumptions_of(t: Thought) -> tuple[Assumption, ...]:
     """Every answer that nobody gave, once."""
-    found = [*(t.demand.assumptions if t.demand else ()), *t.lengths.assumptions]
+    found = [*(t.demand.assumptions if t.demand else ())]
+    found += t.lengths.assumptions if t.demand else ()
     found += t.subject.assumptions if t.subject else ()
     found += t.promise.assumptions if t.promise else ()
     found += t.bill.assumptions
@@ -48,7 +49,7 @@ def questions_document(t: Thought, language: str) -> list[Json]:
             assumed={_ASSUMED_BY.get(field, field) for field in assumed},
         )
     )
-    return [_question(each, language) for each in questions if _is_answered(each, t)]
+    return [_question(each, t, language) for each in questions if _is_answered(each, t)]
 
 
 def engine_document(t: Thought, language: str) -> Json | None:
@@ -147,12 +148,16 @@ def _smallest(spec: PlacementSpec, plan: PlacementPlan) -> int | None:
     return free.gpus if free.meets else None
 
 
-def _question(question: Question, language: str) -> Json:
+def _question(question: Question, t: Thought, language: str) -> Json:
+    origin = "assumed" if question.is_assumed else "given"
+    if question.key == "sessions" and (t.reverse is not None or t.asked.sessions is None):
+        origin = "reckoned"
     return {
         "key": question.key,
         "question": question.question.say(language),
         "answer": question.answer.say(language),
         "is_assumed": question.is_assumed,
+        "origin": origin,
     }
 
 

@@ -24,10 +24,11 @@ Json = dict[str, Any]
 _VARIANTS = ("bf16", "fp8", "int8", "int4")
 _CACHES = ("bf16", "fp8")
 _POINTS, _POINTS_OF_SWEEP = 12, 6
+_MOST_GPUS = 16
 
 
 def promised(
-    asked: PlanAsked, lengths: Lengths, subject: Subject, gpu: GpuSpec, tokens_per_s: float | None
+    asked: PlanAsked, lengths: Lengths, subject: Subject, gpu: GpuSpec, tokens_per_s: float
 ) -> ReversePlan:
     """What the GPUs asked for can promise, at the context asked for or at 8K to 128K.
 
@@ -86,6 +87,7 @@ def explore_document(
     points = _POINTS_OF_SWEEP if len(spec.contexts) > 1 else _POINTS
     plan = explore(spec, most_points=points)
     return {
+        "most_gpus": spec.most_gpus,
         "configurations": plan.walked,
         "meets": plan.met,
         "currency": spec.currency,
@@ -112,6 +114,7 @@ def _space(
         engines=(asked.engine,) if asked.engine else ("vllm", "sglang"),
         kv_dtypes=tuple(subject.in_precision(subject.weights, kv).kv_dtype for kv in caches),
         layouts=layout_limits(asked),
+        most_gpus=asked.gpus or _MOST_GPUS,
         link=asked.link,
         gpu_memory_utilization=asked.gpu_memory_utilization,
         margin=asked.margin or 0.0,

@@ -9,6 +9,8 @@ from proa.cli.plan_texts import PlanTexts
 from proa.planner.text import written
 
 Document = Mapping[str, Any]
+_SPARSE = 0.8
+"""Models that use more of themselves for each token are called dense."""
 
 
 def remarks(document: Document, texts: PlanTexts) -> list[Section]:
@@ -19,7 +21,7 @@ def remarks(document: Document, texts: PlanTexts) -> list[Section]:
         sections.append(Section(texts.say("warnings"), (told,)))
     if document["questions"]:
         rows = tuple(
-            (each["question"], each["answer"], texts.say(_origin(each["is_assumed"])))
+            (each["question"], each["answer"], texts.say(each["origin"]))
             for each in document["questions"]
         )
         grid = Grid(texts.heads("question", "answer", "origin"), rows)
@@ -60,6 +62,8 @@ def steps(rows: Sequence[Document], texts: PlanTexts) -> Grid:
 def context(document: Document, texts: PlanTexts, picture: Sequence[Block]) -> list[Section]:
     """The parts of a request, and how memory grows with its length."""
     told = document["context"]
+    if not told["parts"] and document["demand"]["design_sessions"] is None:
+        return []
     rows = [(part["name"], part["filled"], f.count(part["tokens"])) for part in told["parts"]]
     summed = f"{told['input_tokens']:,} + {told['output_tokens']:,}"
     whole = told["input_tokens"] + told["output_tokens"]
@@ -92,7 +96,7 @@ def model(document: Document, texts: PlanTexts) -> list[Section]:
         rows.append((texts.say("max_context"), f.count(told["max_context"])))
     if told["source"]:
         rows.append((texts.say("source"), told["source"]))
-    if told["parameters"] == told["active_parameters"]:
+    if told["active_parameters"] > told["parameters"] * _SPARSE:
         rows.pop(2)
     return [Section(texts.say("model"), (Grid(texts.heads("fact", "value"), tuple(rows)),))]
 
@@ -164,10 +168,6 @@ def _note(note: Document, texts: PlanTexts) -> tuple[str, ...]:
     told = f.NONE if supported is None else texts.say("yes" if supported else "no")
     name = texts.say("weights" if note["lever"] == "weights" else "kv")
     return (f"{name} {note['choice']}", note["costs"], note["needs"], told)
-
-
-def _origin(is_assumed: bool) -> str:
-    return "assumed" if is_assumed else "given"
 
 
 def _result(step: Document) -> str:

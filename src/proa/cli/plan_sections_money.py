@@ -10,6 +10,8 @@ from proa.cli.plan_texts import PlanTexts
 from proa.planner.text import written
 
 Document = Mapping[str, Any]
+_SHOWN = 16
+"""Points of a frontier that a page shows; the document has them all."""
 
 
 def cost(document: Document, texts: PlanTexts) -> list[Section]:
@@ -85,7 +87,11 @@ def explore(document: Document, texts: PlanTexts, picture: Sequence[Block]) -> l
     told = document["explore"]
     if told is None:
         return []
-    values = {"configurations": f.count(told["configurations"]), "meets": f.count(told["meets"])}
+    values = {
+        "configurations": f.count(told["configurations"]),
+        "meets": f.count(told["meets"]),
+        "most": f.count(told["most_gpus"]),
+    }
     if not told["front"]:
         return [Section(texts.say("explore"), (Prose(texts.say("explored_none", **values)),))]
     head = ("#", *texts.heads("gpu", "layout", "weights", "kv", "engine", "sessions", "user_speed"))
@@ -97,7 +103,7 @@ def explore(document: Document, texts: PlanTexts, picture: Sequence[Block]) -> l
                 f"{row['gpus']} × {row['gpu']}",
                 f"TP{row['tensor_parallel']} PP{row['pipeline_parallel']} × {row['replicas']}",
                 row["weights"],
-                row["kv"],
+                "bf16" if row["kv_dtype"] == "auto" else row["kv_dtype"],
                 row["engine"],
                 f.count(row["max_sessions"]),
                 f.rate(row["user_tokens_per_s"]),
@@ -125,7 +131,8 @@ def frontier(document: Document, texts: PlanTexts) -> list[Section]:
         blocks.append(_promises(told["promises"], texts))
     else:
         blocks.append(Prose(texts.say("no_promise"), strong=True))
-    blocks += [Prose(texts.say("frontier_more")), _promises(told["frontier"], texts)]
+    shown = told["frontier"][:: -(-len(told["frontier"]) // _SHOWN) or 1]
+    blocks += [Prose(texts.say("frontier_more")), _promises(shown, texts)]
     return [Section(texts.say("frontier"), tuple(blocks))]
 
 

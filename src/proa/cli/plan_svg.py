@@ -23,7 +23,8 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
 def axis(highest: float, title: str, parts: int = 5) -> Axis:
     """An axis up to `highest` or more, in steps of 1, 2, 2.5 or 5 times a power of ten."""
-    raw = max(highest, 1e-9) / parts
+    highest = max(highest, 1e-9)
+    raw = highest / parts
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= raw * 0.999)
     return Axis(most=step * math.ceil(highest / step * 0.9999), title=title, step=step)

@@ -74,10 +74,9 @@ def _block(block: Block) -> list[str]:
 
 
 def _grid(grid: Grid) -> list[str]:
-    widths = [
-        max(columns_of(row[index]) for row in (grid.head, *grid.rows))
-        for index in range(len(grid.head))
-    ]
+    widths = [_width(grid, index, whole=True) for index in range(len(grid.head))]
+    if _columns(widths) > COLUMNS:
+        widths = [_width(grid, index, whole=False) for index in range(len(grid.head))]
     _squeeze(widths, grid)
     lines = [] if not any(grid.head) else [*_row(grid.head, widths, grid.right), _rule(widths)]
     for index, row in enumerate(grid.rows):
@@ -87,9 +86,21 @@ def _grid(grid: Grid) -> list[str]:
     return lines
 
 
+def _columns(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * len(widths)
+
+
+def _width(grid: Grid, index: int, *, whole: bool) -> int:
+    """Columns that one of the table needs; over numbers the head may be cut between its words."""
+    head = grid.head[index]
+    words = [head] if whole or index not in grid.right else head.split()
+    cells = [row[index] for row in grid.rows]
+    return max((columns_of(each) for each in (*words, *cells)), default=0)
+
+
 def _squeeze(widths: list[int], grid: Grid) -> None:
     """Make the widest columns of words narrower until the row fits."""
-    over = sum(widths) + len(_GAP) * len(widths) - COLUMNS
+    over = _columns(widths) - COLUMNS
     words = [index for index in range(len(widths)) if index not in grid.right]
     while over > 0 and words:
         widest = max(words, key=widths.__getitem__)

@@ -25,6 +25,7 @@ from proa.cli.plan_subject import Subject, catalogue_of, gpu_of, subject_of
 from proa.domain.gpu import GpuSpec
 from proa.errors import FieldError
 from proa.planner.demand import DemandPlan
+from proa.planner.demand_spec import TOKENS_PER_S
 from proa.planner.need import NeedSpec
 from proa.planner.reverse import ReversePlan
 
@@ -171,7 +172,8 @@ def _reversed(
         return None
     if subject is None or gpu is None:
         return None
-    return promised(asked, lengths, next(_allowed(asked, subject)), gpu, asked.tokens_per_s)
+    speed = asked.tokens_per_s or TOKENS_PER_S.value
+    return promised(asked, lengths, next(_allowed(asked, subject)), gpu, speed)
 
 
 def _of_promise(asked: PlanAsked, lengths: Lengths, plan: ReversePlan) -> tuple[PlanAsked, Lengths]:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import Any
 
 from proa.cli.plan_fields import Field, Kind
@@ -13,7 +14,7 @@ from proa.units import Money, parse_money, parse_tokens
 _PARAMETERS = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KkMmBbTt]?)", re.ASCII)
 _BARE = re.compile(r"[0-9.,+eE-]+", re.ASCII)
 _MOST_MONEY = 1e18
-_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -131,7 +132,7 @@ def _parameters(field: Field, value: object) -> float:
     match = _PARAMETERS.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return _number(field, value)
-    return float(match[1]) * _SCALES[match[2].lower()]
+    return float(Fraction(match[1]) * _SCALES[match[2].lower()])
 
 
 def _money(field: Field, value: object) -> Money:
