@@ -6,26 +6,44 @@ import msgspec
 
 from proa.bench.conditions import prompts_hash
 from proa.bench.health import worst
+from proa.bench.level_search import boundary_of_run, drift_of_run, hinge_of_run
 from proa.bench.limits import reasons_of
 from proa.bench.run import LevelVisit, RunResult
+from proa.bench.statistics.boundary import Boundary
 
 SCHEMA = 1
 """Of the document; a number that goes up when a key changes its meaning."""
 
 
 def document(result: RunResult) -> dict[str, Any]:
-    """`levels` in the order of the visits, `boundary` and `hinge` null until they are fitted."""
+    """`levels` in the order of the visits; `boundary` and `hinge` null where too little is known.
+
+    Raises:
+        UpstreamError: no success had a metric that the SLO bounds.
+    """
+    drift = drift_of_run(result.visits)
     return {
         "schema": SCHEMA,
         "levels": [_level(visit) for visit in result.visits],
-        "boundary": None,
-        "hinge": None,
+        "boundary": _boundary(boundary_of_run(result.spec, result.visits)),
+        "hinge": msgspec.to_builtins(hinge_of_run(result.visits)),
         "reasons": msgspec.to_builtins(reasons_of(result.visits, result.spec.slo)),
         "client": _client(result),
         "drift": result.drift,
+        "drift_interval": None if drift is None else [drift.low, drift.high],
         "stopped": None if result.stopped is None else str(result.stopped),
         "conditions": _conditions(result),
     }
+
+
+def _boundary(found: Boundary | None) -> dict[str, Any] | None:
+    """Whole users are whole numbers."""
+    if found is None:
+        return None
+    told: dict[str, Any] = msgspec.to_builtins(found)
+    loads = ("passes", "fails", "estimate", "low", "high")
+    whole = {key: int(told[key]) for key in loads if told[key] is not None and told[key] % 1 == 0}
+    return told | whole
 
 
 def _level(visit: LevelVisit) -> dict[str, Any]:

@@ -40,6 +40,12 @@ def search_of(spec: RunSpec) -> SearchSpec | None:
     return msgspec.structs.replace(made, visit_requests=spec.window.requests)
 
 
+def level_search(spec: RunSpec) -> "LevelSearch | None":
+    """The search that a run asks for; None where it asks for none."""
+    made = search_of(spec) if spec.search else None
+    return None if made is None or spec.slo is None else LevelSearch(made, spec.slo, seed=spec.seed)
+
+
 class LevelSearch:
     """Give `next_level` and `enough` to a `BenchRun`; `slo` is what `search` asks about."""
 

@@ -18,6 +18,7 @@ from proa.bench.decode import VisitLabel
 from proa.bench.engine_counters import cache_between, read_engine
 from proa.bench.gauge_stats import GaugeSample
 from proa.bench.gauges import GaugeWatch
+from proa.bench.level_search import level_search
 from proa.bench.levels import CacheStats, LevelStats, level_stats
 from proa.bench.listener import RunListener
 from proa.bench.process_messages import Begin, TargetLoad
@@ -92,6 +93,9 @@ class BenchRun:
         listener: RunListener | None = None,
     ) -> None:
         self._spec = spec
+        search = level_search(spec)
+        if search is not None:
+            next_level, enough = next_level or search.next_level, search.enough
         self._next_level = next_level or in_order(visits_of(spec))
         self._enough = enough
         self._on_progress = on_progress

@@ -46,7 +46,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     `processes` 0 takes as many client processes as the self-check finds enough. The first
     level is visited once more at the end where `repeat_first`, to tell drift.
     `settle_s` passes between levels. `notes` are what the user tells of the conditions.
-    `max_time_s` ends the run, whatever is left.
+    `max_time_s` ends the run, whatever is left. With `search`, an SLO and levels of users, the
+    boundary is searched for between them, and a level ends as soon as it is settled.
     """
 
     targets: tuple[TargetSpec, ...]
@@ -57,6 +58,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     burstiness: float = 1.0
     order: Order = Order.RANDOM
     repeat_first: bool = True
+    search: bool = False
     window: WindowSpec = WindowSpec()
     slo: SloSpec | None = None
     timeout_s: float = 300.0

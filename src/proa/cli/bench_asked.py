@@ -47,6 +47,7 @@ def asked_of(args: argparse.Namespace) -> RunSpec:
         burstiness=args.burstiness,
         order=Order(args.order),
         repeat_first=not args.no_repeat,
+        search=contract is None and not args.ladder_only,
         window=_window(args),
         slo=_slo(args, contract),
         timeout_s=_positive("--timeout", args.timeout),

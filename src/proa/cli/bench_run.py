@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--max-time", type=float, metavar="S", help="of the whole run")
     add("--order", choices=("random", "ascending"), default="random")
     add("--no-repeat", action="store_true", help="do not visit the first level again")
+    add("--ladder-only", action="store_true", help="with --slo: no levels between those asked")
     work = parser.add_argument_group("workload")
     add = work.add_argument
     add("--input-tokens", metavar="N|LAW:MEAN:DEV", help="law: normal, lognormal (default: 1000)")

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from proa.bench.health import worst
+from proa.bench.level_search import boundary_of_run, drift_of_run
 from proa.bench.levels import LevelStats
 from proa.bench.percentiles import Summary
 from proa.bench.run import RunResult
+from proa.bench.statistics.boundary_text import boundary_text
 from proa.cli.texts import Texts, columns
 
 _NONE = "-"
@@ -40,8 +42,12 @@ def _row(stats: LevelStats, texts: Texts) -> list[str]:
 
 
 def _notes(result: RunResult, texts: Texts) -> list[str]:
+    notes = []
+    boundary = boundary_of_run(result.spec, result.visits)
+    if boundary is not None and result.spec.slo is not None:
+        notes.append(boundary_text(boundary, result.spec.slo, texts.language))
     verdict = worst(visit.stats.client.verdict for visit in result.visits)
-    notes = [texts.say("client_verdict", verdict=texts.say(str(verdict)))]
+    notes += [texts.say("client_verdict", verdict=texts.say(str(verdict)))]
     for number, visit in enumerate(result.visits, start=1):
         told = [*visit.stats.client.reasons, *visit.stats.warnings]
         notes += [f"  {texts.say('visit', number=number)}: {text}" for text in told]
@@ -58,10 +64,18 @@ def _notes(result: RunResult, texts: Texts) -> list[str]:
             )
         )
     if result.drift is not None:
-        notes.append(texts.say("drift", drift=result.drift))
+        notes.append(texts.say("drift", drift=result.drift) + _beyond_chance(result, texts))
     if result.stopped is not None:
         notes.append(texts.say(f"stopped_{result.stopped}", visits=len(result.visits)))
     return notes
+
+
+def _beyond_chance(result: RunResult, texts: Texts) -> str:
+    drift = drift_of_run(result.visits)
+    if drift is None:
+        return ""
+    key = "drift_seen" if drift.is_seen else "drift_not_seen"
+    return texts.say(key, low=drift.low, high=drift.high)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
