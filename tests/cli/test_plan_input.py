@@ -14,6 +14,7 @@ from proa.cli.plan import configure
 from proa.cli.plan_asked import PlanAsked
 from proa.cli.plan_fields import FIELDS, Field, Kind
 from proa.cli.plan_input import KEYS, asked_from_flags, asked_from_keys, batch_lines
+from proa.cli.plan_values import accepted
 from proa.errors import FieldError
 from proa.units import Money
 
@@ -200,3 +201,9 @@ def test_any_value_is_read_or_refused(name: str, value: object) -> None:
     except FieldError as error:
         refusal = error
     assert refusal is None or (refusal.field.startswith(name) and refusal.accepted)
+
+
+def test_every_flag_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs/plan.md").read_text(encoding="utf-8")
+    rows = [f"| `{field.flag}` | {field.help} | {accepted(field)} |" for field in FIELDS]
+    assert [row for row in rows if row not in page] == []
