@@ -49,10 +49,12 @@ def purse_of(asked: PlanAsked) -> Purse:
     currency = asked.currency
     if currency is None:
         named = [price.currency for price in prices if price is not None and price.currency]
-        dear = asked.tariff is not None and asked.tariff.amount > _DEAREST_DOLLARS_PER_KWH
+        bare = asked.tariff is not None and not asked.tariff.currency
+        dear = bare and asked.tariff is not None and asked.tariff.amount > _DEAREST_DOLLARS_PER_KWH
         guess = "KRW" if asked.exchange_rate or dear else "USD"
-        currency = named[0] if named and not asked.exchange_rate else guess
-        if not named or asked.exchange_rate:
+        is_guess = not named or dear or asked.exchange_rate is not None
+        currency = guess if is_guess else named[0]
+        if is_guess:
             assumed.append(_assumed("currency", currency))
     rates = {}
     if asked.exchange_rate is not None and currency != "USD":

@@ -116,9 +116,9 @@ def _gpus(placed: Document, texts: PlanTexts) -> str:
         "layout_told",
         tp=placed["tensor_parallel"],
         pp=placed["pipeline_parallel"],
-        replicas=placed["replicas"],
+        replicas=f.count(placed["replicas"]),
     )
-    return f"{texts.say('gpus_told', gpus=placed['gpus'], gpu=placed['gpu'])}\n{layout}"
+    return f"{texts.say('gpus_told', gpus=f.count(placed['gpus']), gpu=placed['gpu'])}\n{layout}"
 
 
 def _chosen_lever(document: Document) -> Document | None:

@@ -133,8 +133,11 @@ def _seat_warnings(t: Thought) -> Iterator[Text]:
         yield both("warn_not_met").fill(binding=plan.binding.value)
     if need.ttft_p95_s is None and plan.performance.ttft_p95_s > _LONG_WAIT_S:
         yield both("warn_long_wait").fill(seconds=f"{plan.performance.ttft_p95_s:.0f}")
+    if t.asked.engine_version is None and plan.memory.engine == "vllm":
+        yield both("warn_no_version").fill(profile=plan.memory.profile)
     for told in (*plan.memory.warnings, *plan.memory.doubts):
-        yield Text(told, told)
+        if "version was given" not in told:
+            yield Text(told, told)
 
 
 def _smallest(spec: PlacementSpec, plan: PlacementPlan) -> int | None:

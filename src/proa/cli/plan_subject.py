@@ -177,5 +177,7 @@ def _assumed(field: str, value: str) -> Assumption:
 
 
 def _tail(error: InputError) -> str:
-    """What a catalogue says of a name that it does not have."""
-    return str(error)
+    """What a catalogue says of a name that it does not have, as what would be accepted."""
+    told = str(error)
+    near = told.partition("nearest: ")[2]
+    return f"a name of the catalogue; nearest: {near}" if near else told
