@@ -29,10 +29,19 @@ GPUS = """
 
 {rows} rows. Usable GiB: what the driver reports. GB/s: of the memory. bf16 to fp4: dense TFLOPS.
 Link and PCIe: GB/s one way, the link being NVLink, Infinity Fabric and their like. W: the limit of
-the board. Prices are those of the launch. Empty: not supported or not known.
+the board. Empty: not supported or not known. {priced} rows have a price; its source is below.
 
 | id | usable GiB | GB/s | bf16 | fp8 | int8 | fp4 | link | PCIe | W | price | source |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+PRICES = """
+## Prices of GPUs
+
+{priced} of {rows} rows. A quotation of your own beats every one of them (`--gpu-price`, or `price`
+of a row of your own). Where a source gives a range, the amount is its middle.
+
+| id | amount | date | from |
+| --- | --- | --- | --- |
 """
 MODELS = """
 ## Models
@@ -50,10 +59,14 @@ the format of the checkpoint's main part.
 def page() -> str:
     """The whole page."""
     gpus, models = gpu_rows(), model_rows()
+    priced = [row for row in gpus.values() if row.price is not None]
+    counts = {"rows": len(gpus), "priced": len(priced)}
     parts = (
         INTRODUCTION,
-        GPUS.format(rows=len(gpus)),
+        GPUS.format(**counts),
         *map(_gpu, gpus.values()),
+        PRICES.format(**counts),
+        *map(_price, priced),
         MODELS.format(rows=len(models)),
         *map(_model, models.values()),
     )
@@ -76,6 +89,13 @@ def _gpu(row: GpuRow) -> str:
             row.source,
         ]
     )
+
+
+def _price(row: GpuRow) -> str:
+    price = row.price
+    assert price is not None
+    amount = f"{price.amount:,.0f} {price.currency}"
+    return _line([f"`{row.id}`", amount, price.date, price.source])
 
 
 def _model(row: ModelRow) -> str:

@@ -3,10 +3,10 @@
 import pytest
 
 from proa.catalog.models import find_model, known_model, model_ids, model_rows
-from proa.domain.llm import WeightFormat
+from proa.domain.llm import DenseFeed, WeightFormat
 from proa.errors import InputError
 
-KOREAN = ("LGAI-EXAONE/", "upstage/", "skt/")
+KOREAN = ("LGAI-EXAONE/", "upstage/", "skt/", "kakaocorp/")
 MEASURED = """
     deepseek-ai/DeepSeek-R1-0528 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8 deepseek-ai/DeepSeek-V3.2
     meta-llama/Llama-3.3-70B-Instruct Qwen/Qwen2.5-7B-Instruct
@@ -82,6 +82,25 @@ def test_every_row_tells_a_known_architecture_and_its_source() -> None:
         assert llm.notes == (), row.id
         assert llm.architecture, row.id
         assert llm.max_context > 0, row.id
+
+
+@pytest.mark.parametrize("method", ["AWQ", "GPTQ-Int4"])
+def test_quantised_qwen_72b_has_the_padded_feed_forward(method: str) -> None:
+    """QwenLM/Qwen3 issue 578: padded with zeros until 8 GPUs can share groups of 128."""
+    (layers,) = find_model(f"Qwen/Qwen2.5-72B-Instruct-{method}").layers
+    (plain,) = find_model("Qwen/Qwen2.5-72B-Instruct").layers
+    assert isinstance(layers.feed, DenseFeed)
+    assert isinstance(plain.feed, DenseFeed)
+    assert (layers.feed.intermediate, plain.feed.intermediate) == (29_696, 29_568)
+    assert layers.feed.intermediate % (128 * 8) == 0
+    assert layers.attention == plain.attention
+
+
+def test_fp8_of_modelopt_has_no_groups() -> None:
+    for row in model_rows().values():
+        told = find_model(row.id).quantization
+        if told is not None and told.format is WeightFormat.FP8 and told.method == "modelopt":
+            assert told.group_size is None, row.id
 
 
 def test_there_are_many_of_them() -> None:

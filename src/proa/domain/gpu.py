@@ -4,7 +4,10 @@ import msgspec
 
 
 class GpuPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What one costs; prices move, so each has its day and where it was read."""
+    """What one costs; prices move, so each has its date and where it was read.
+
+    `date` is ISO 8601, as near as the source tells it: a day, a month (`2026-03`) or a year.
+    """
 
     amount: float
     currency: str
