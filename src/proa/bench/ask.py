@@ -42,6 +42,15 @@ async def get(target: TargetSpec, path: str, *, timeout_s: float = _TIMEOUT_S) -
             await ended
         finally:
             connection.transport.abort()
+    return whole_answer(raw, path)
+
+
+def whole_answer(raw: RawExchange, path: str) -> tuple[int, bytes]:
+    """Status and body of an exchange.
+
+    Raises:
+        OSError: it is broken or cut off.
+    """
     parser = ResponseParser(head_request=False)
     try:
         for data in raw.reads:

@@ -11,7 +11,7 @@ from proa.bench.ask import get, post
 from proa.bench.body import BodySpec, body_of
 from proa.bench.lengths import LengthSpec
 from proa.bench.process_messages import TargetLoad
-from proa.bench.target import TargetSpec, address_of
+from proa.bench.target import TargetSpec, address_of, shown_address
 from proa.bench.workloads import Prompt, Prompts, TokenScale, WorkloadSpec
 from proa.errors import UpstreamError
 
@@ -43,7 +43,7 @@ async def prepare(target: TargetSpec, workload: WorkloadSpec, *, timeout_s: floa
         return await _calibrated(target, workload, timeout_s)
     except OSError as error:
         why = str(error) or type(error).__name__
-        raise UpstreamError(f"{target.name} ({_shown(target)}): {why}") from None
+        raise UpstreamError(f"{target.name} ({shown_address(target)}): {why}") from None
 
 
 async def _first_model(target: TargetSpec) -> str:
@@ -53,10 +53,8 @@ async def _first_model(target: TargetSpec) -> str:
     except msgspec.MsgspecError:
         models = []
     if status != 200 or not models:
-        raise UpstreamError(
-            f"{target.name} ({_shown(target)}): /v1/models names no model (status {status}); "
-            "give --model"
-        )
+        named = f"{target.name} ({shown_address(target)})"
+        raise UpstreamError(f"{named}: /v1/models names no model (status {status}); give --model")
     return models[0].id
 
 
@@ -104,7 +102,7 @@ async def _accepted(
         told = f"{answer.status or ''} {answer.error or raw.text or told}".strip()
         if answer.status not in _REFUSED:
             break
-    raise UpstreamError(f"{target.name} ({_shown(target)}): {told}")
+    raise UpstreamError(f"{target.name} ({shown_address(target)}): {told}")
 
 
 def scale_of(points: list[tuple[int, int]]) -> TokenScale:
@@ -116,9 +114,3 @@ def scale_of(points: list[tuple[int, int]]) -> TokenScale:
     if not 0.2 <= per_word <= 20:
         return TokenScale()
     return TokenScale(per_word, max(0.0, few_tokens - few * per_word), is_measured=True)
-
-
-def _shown(target: TargetSpec) -> str:
-    """The address without a password in it."""
-    address = address_of(target.url)
-    return f"{'https' if address.is_tls else 'http'}://{address.authority}{address.prefix}"

@@ -39,6 +39,11 @@ class TargetClient:
         """Exchanges that a connection carries now."""
         return sum(connection.raw is not None for connection in self._all)
 
+    @property
+    def idle(self) -> int:
+        """Open connections that carry nothing."""
+        return sum(connection.is_open for connection in self._idle)
+
     def oldest_sent_s(self) -> float | None:
         """When the oldest exchange in flight was sent, those that wait included."""
         carried = [c.raw.sent_s for c in self._all if c.raw is not None]

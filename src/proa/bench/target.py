@@ -61,6 +61,12 @@ def address_of(url: str) -> Address:
     return Address(parts.hostname, port or (443 if is_tls else 80), is_tls, prefix, authority)
 
 
+def shown_address(target: TargetSpec) -> str:
+    """The address without a password in it."""
+    address = address_of(target.url)
+    return f"{'https' if address.is_tls else 'http'}://{address.authority}{address.prefix}"
+
+
 def tls_context(target: TargetSpec) -> ssl.SSLContext | None:
     """None for plain http."""
     if not address_of(target.url).is_tls:

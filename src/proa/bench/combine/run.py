@@ -1,0 +1,110 @@
+"""A combination: blocks of load on the main server, the auxiliary one, and both behind one."""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from proa.bench.calibration import prepare
+from proa.bench.combine.spec import PARTS, Block, CombineSpec, block_order
+from proa.bench.crew import Crew
+from proa.bench.decode import VisitLabel
+from proa.bench.levels import level_stats
+from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
+from proa.bench.self_check import SelfCheck, self_check
+from proa.bench.visit import Progress, Visit
+from proa.bench.window import WindowSpec
+
+_LEAD_S = 0.3
+
+
+class CombineResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All blocks that were measured whole, in the order of their measurement."""
+
+    spec: CombineSpec
+    targets: list[TargetLoad]
+    blocks: list[Block]
+    check: SelfCheck | None
+    is_interrupted: bool
+    origin_unix_s: float
+    took_s: float
+
+
+class CombineRun:
+    """Runs `spec` once."""
+
+    def __init__(
+        self,
+        spec: CombineSpec,
+        *,
+        on_phase: Callable[[str], None] = lambda _: None,
+        on_progress: Progress | None = None,
+        on_block: Callable[[Block], None] = lambda _: None,
+    ) -> None:
+        self._spec = spec
+        self._on_phase = on_phase
+        self._on_progress = on_progress
+        self._on_block = on_block
+        self._interrupted = False
+        self._visit: Visit | None = None
+        self._blocks: list[Block] = []
+        self._next_number = 0
+        self._begun_s = time.monotonic()
+
+    def interrupt(self) -> None:
+        """End now; whole blocks are kept."""
+        self._interrupted = True
+        if self._visit is not None:
+            self._visit.interrupt()
+
+    async def run(self) -> CombineResult:
+        """Raises UpstreamError: a part cannot be used."""
+        spec, origin_unix_s = self._spec, time.time()
+        self._begun_s = time.monotonic()
+        self._on_phase("prepare")
+        targets = [await prepare(t, spec.workload, timeout_s=spec.timeout_s) for t in spec.targets]
+        check = None
+        async with Crew(spec.sites) as crew:
+            if spec.self_check_s:
+                self._on_phase("self_check")
+                check = await self_check(
+                    crew, spec.workload, users=max(spec.users), seconds=spec.self_check_s
+                )
+            for index, part in block_order(spec.rounds, seed=spec.seed):
+                if self._interrupted:
+                    break
+                self._on_phase(f"part_{PARTS[part]}")
+                await self._block(crew, targets[part], index, part)
+        return CombineResult(
+            spec=spec,
+            targets=targets,
+            blocks=self._blocks,
+            check=check,
+            is_interrupted=self._interrupted,
+            origin_unix_s=origin_unix_s,
+            took_s=time.monotonic() - self._begun_s,
+        )
+
+    async def _block(self, crew: Crew, target: TargetLoad, index: int, part: int) -> None:
+        spec, users = self._spec, self._spec.users[part]
+        begin = Begin(
+            targets=[target],
+            workload=spec.workload,
+            load=LoadSpec(users=users, stagger_s=spec.warmup_s / 2, timeout_s=spec.timeout_s),
+            begin_s=time.monotonic() + _LEAD_S + (spec.settle_s if self._blocks else 0.0),
+            first_number=self._next_number,
+        )
+        window = WindowSpec(warmup_s=spec.warmup_s, duration_s=spec.duration_s)
+        label = VisitLabel(len(self._blocks), users=users)
+        self._visit = Visit(begin, label, window, origin_s=self._begun_s)
+        result = await self._visit.run(crew, self._on_progress)
+        self._visit = None
+        self._next_number = result.next_number
+        if self._interrupted:
+            return
+        stats = level_stats(result.samples, result.window, result.client)
+        block = Block(
+            round=index, part=part, stats=stats, window=result.window, samples=result.samples
+        )
+        self._blocks.append(block)
+        self._on_block(block)
