@@ -64,6 +64,11 @@ def test_a_cap_on_connections_is_seen_in_what_was_achieved() -> None:
     assert told.reasons == ["21.9 % of the load that was asked is missing"]
 
 
+def test_a_level_that_ended_within_its_warm_up_is_judged_too() -> None:
+    told = client_health([tick(n, on_wire=1) for n in range(10)], REQUESTS, start_s=9, end_s=9)
+    assert (told.asked, told.achieved, told.verdict) == (8, 1, Validity.INVALID)
+
+
 def test_processes_are_added_up_and_the_busiest_is_judged() -> None:
     ticks = [
         tick(n, on_wire=4, share=share, cpu=0.1 + share / 2) for n in range(5) for share in (0, 1)

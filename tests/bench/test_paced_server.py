@@ -38,7 +38,7 @@ async def test_its_truth_and_its_events_tell_when_they_were_written() -> None:
     assert truth.last_s >= truth.arrived_s + 0.02 + 5 * 0.003
     assert truth.prompt.encode() in page
     delays = StampDelays()
-    delays.note(raw)
+    delays.raw(raw)
     assert len(delays.delays_s) == 6
     assert 0 <= min(delays.delays_s) <= (delays.quantile(0.99) or 0) < 1.0
 

@@ -16,7 +16,17 @@ from pathlib import Path
 import uvloop
 
 from proa.bench.load_share import LoadShare
-from proa.bench.process_messages import Begin, Ended, Frames, Over, Pulse, Tick, frame, to_client
+from proa.bench.process_messages import (
+    Begin,
+    Ended,
+    Frames,
+    Over,
+    Pulse,
+    Tick,
+    Up,
+    frame,
+    to_client,
+)
 from proa.bench.raw import RawExchange
 from proa.bench.timers import LoopTimers
 from proa.errors import ProaError
@@ -140,6 +150,7 @@ async def serve() -> None:
     ended = asyncio.Event()
     output, _ = await loop.connect_write_pipe(asyncio.Protocol, sys.stdout)
     await loop.connect_read_pipe(lambda: ClientProcess(output, ended), sys.stdin)
+    output.write(frame(Up()))
     await ended.wait()
 
 

@@ -16,12 +16,14 @@ from proa.bench.process_messages import (
     Over,
     Pulse,
     Stop,
+    Up,
     frame,
     from_client,
 )
 from proa.errors import ProaError
 
 PULSE_S = 0.01
+_UP_WITHIN_S = 30.0
 _END_WITHIN_S = 5.0
 _READ_BYTES = 1 << 20
 
@@ -38,6 +40,7 @@ class Crew:
         self._children: list[asyncio.subprocess.Process] = []
         self._messages: asyncio.Queue[FromClient] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
+        self._up = asyncio.Semaphore(0)
 
     async def __aenter__(self) -> Self:
         for share in range(self.processes):
@@ -48,6 +51,13 @@ class Crew:
             )  # fmt: skip
             self._children.append(child)
             self._tasks.append(asyncio.create_task(self._read(share, child)))
+        try:
+            async with asyncio.timeout(_UP_WITHIN_S):
+                for _ in range(self.processes):
+                    await self._up.acquire()
+        except BaseException:
+            await self._end()
+            raise
         self._tasks.append(asyncio.create_task(self._pulse()))
         return self
 
@@ -57,6 +67,9 @@ class Crew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self._end()
+
+    async def _end(self) -> None:
         for task in self._tasks:
             task.cancel()
         for child in self._children:
@@ -106,7 +119,11 @@ class Crew:
         assert child.stdout is not None
         while data := await child.stdout.read(_READ_BYTES):
             for piece in frames.feed(data):
-                self._messages.put_nowait(from_client.decode(piece))
+                message = from_client.decode(piece)
+                if isinstance(message, Up):
+                    self._up.release()
+                else:
+                    self._messages.put_nowait(message)
         code = await child.wait()
         lost = f"client process {share} ended with code {code}"
         self._messages.put_nowait(Over(self.processes, error=lost))

@@ -67,6 +67,8 @@ def client_health(
 
     `samples` are all of the level, warm-up and fillers too. Ticks are on the same clock.
     """
+    if end_s <= start_s and ticks:  # it ended within the warm-up
+        start_s, end_s = ticks[0].at_s, ticks[-1].at_s
     inside = [tick for tick in ticks if start_s <= tick.at_s <= end_s] or list(ticks)
     users = next((s.users for s in samples if s.users is not None), None)
     sent = [s for s in samples if start_s <= s.sent_s < end_s]

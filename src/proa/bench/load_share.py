@@ -71,14 +71,15 @@ class LoadShare:
             await client.open(len(range(index, mine, len(self.clients))))
 
     def start(self) -> None:
-        """Begin to send, at `begin_s`."""
+        """Begin to send, at `begin_s` or now."""
         begin, load = self._begin, self._begin.load
+        begin_s = max(begin.begin_s, self._timers.now())
         if load.users is not None:
             users = range(begin.share, load.users, begin.of)
             offset_s = load.stagger_s * begin.share / max(1, load.users)
             self._loop = ClosedLoop(
                 users, self.send, self._timers,
-                begin_s=begin.begin_s + offset_s, stagger_s=load.stagger_s,
+                begin_s=begin_s + offset_s, stagger_s=load.stagger_s,
             )  # fmt: skip
             return
         if load.arrivals is not None:
@@ -90,7 +91,7 @@ class LoadShare:
             islice(offsets, begin.share, None, begin.of),
             self.send,
             self._timers,
-            begin_s=begin.begin_s,
+            begin_s=begin_s,
             max_concurrency=None if cap is None else max(1, cap // begin.of),
         )
 

@@ -94,14 +94,15 @@ class PacedServer:
         self.requests = self.refused = self.streams = self.most_streams = self.events = 0
         self._due: list[tuple[float, int, _Connection]] = []
         self._order = count()
-        self._timer: asyncio.TimerHandle | None = None
+        self._is_armed = False
 
     def connection(self) -> "_Connection":
         return _Connection(self)
 
     def schedule(self, at_s: float, connection: "_Connection") -> None:
         heapq.heappush(self._due, (at_s, next(self._order), connection))
-        if self._timer is None:
+        if not self._is_armed:
+            self._is_armed = True
             self._arm()
 
     def stats(self) -> dict[str, int]:
@@ -114,16 +115,18 @@ class PacedServer:
         }
 
     def _arm(self) -> None:
+        loop = asyncio.get_running_loop()
         delay_s = max(_STEP_S, self._due[0][0] - time.monotonic())
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self._write_due)
+        # Not from the timer itself: a chain of timers can keep libuv from its sockets.
+        loop.call_later(delay_s, loop.call_soon, self._write_due)
 
     def _write_due(self) -> None:
-        self._timer = None
         now_s = time.monotonic()
         due = self._due
         while due and due[0][0] <= now_s:
             at_s, _, connection = heapq.heappop(due)
             connection.write_next(at_s)
+        self._is_armed = bool(due)
         if due:
             self._arm()
 

@@ -48,7 +48,10 @@ class TargetLoad(msgspec.Struct, frozen=True):
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Load this share of a level: users or requests whose number mod `of` is `share`."""
+    """Load this share of a level: users or requests whose number mod `of` is `share`.
+
+    The load begins at `begin_s`, or when the connections are open, if that is later.
+    """
 
     targets: list[TargetLoad]
     workload: WorkloadSpec
@@ -67,6 +70,10 @@ class Pulse(msgspec.Struct, frozen=True, tag=True):
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
     """End the load, whatever is in flight."""
+
+
+class Up(msgspec.Struct, frozen=True, tag=True):
+    """The process has started and reads."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag=True):
@@ -105,7 +112,7 @@ class Over(msgspec.Struct, frozen=True, tag=True):
 
 
 ToClient = Begin | Pulse | Stop
-FromClient = Ended | Tick | Over
+FromClient = Up | Ended | Tick | Over
 
 _encoder = msgspec.msgpack.Encoder()
 to_client = msgspec.msgpack.Decoder(ToClient)

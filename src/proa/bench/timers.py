@@ -22,6 +22,8 @@ class LoopTimers:
     """The running loop's timers, on the machine's monotonic clock.
 
     uvloop's own clock has steps of 1 ms and may fire early; then the rest is waited for, too.
+    What is due runs after the timers' phase of the loop: a timer that sets the next one there
+    can keep a late loop from its sockets for tens of milliseconds (libuv's uv__run_timers).
     """
 
     def __init__(self) -> None:
@@ -37,4 +39,4 @@ class LoopTimers:
         if at_s - time.monotonic() > _EARLY_S:
             self.call_at(at_s, callback)
         else:
-            callback()
+            self._loop.call_soon(callback)

@@ -1,0 +1,108 @@
+"""`proa bench` before the scripted server: as it is, and deliberately starved."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from benchmarks.bench_clock.truth import BiasStats, TimesStats, bias, truth_stats
+from proa.bench.ask import get
+from proa.bench.crew import Crew
+from proa.bench.decode import VisitLabel
+from proa.bench.health import ClientHealth
+from proa.bench.lengths import LengthSpec
+from proa.bench.paced_server import Truth
+from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
+from proa.bench.self_check import instant_server
+from proa.bench.target import TargetSpec
+from proa.bench.visit import Visit
+from proa.bench.window import WindowSpec
+from proa.bench.workloads import WorkloadSpec
+
+WARMUP_S = 2.0
+
+
+class ClockLoad(msgspec.Struct, frozen=True):
+    """`streams` users, each with a token every `gap_s`: streams / gap events a second."""
+
+    streams: int = 100
+    gap_s: float = 0.01
+    ttft_s: float = 0.1
+    tokens: int = 200
+    seconds: float = 10.0
+
+    @property
+    def events_per_s(self) -> float:
+        return self.streams / self.gap_s
+
+
+class ClockStats(msgspec.Struct, frozen=True):
+    """One trial; `events_per_s` is what the server wrote in the window."""
+
+    name: str
+    bias: BiasStats
+    truth: TimesStats
+    events_per_s: float
+    client: ClientHealth
+
+    @property
+    def is_false_valid(self) -> bool:
+        """Called valid with stamps 1 ms late or more (P99)."""
+        return self.client.verdict == "valid" and self.bias.stamp_p99_s >= 0.001
+
+
+async def trial(
+    name: str, load: ClockLoad, *, processes: int = 1, max_connections: int | None = None,
+    hogs: int = 0,
+) -> ClockStats:  # fmt: skip
+    """Load, read the server's log, compare."""
+    options = ("--gap", f"{load.gap_s}", "--ttft", f"{load.ttft_s}")
+    async with instant_server(*options) as url, Crew(processes) as crew:
+        target = TargetSpec(name="truth", url=url, model="paced")
+        begin_s = time.monotonic() + 0.3
+        begin = Begin(
+            targets=[TargetLoad(target)],
+            workload=WorkloadSpec(input=LengthSpec(200), output=LengthSpec(load.tokens)),
+            load=LoadSpec(users=load.streams, stagger_s=WARMUP_S, max_connections=max_connections),
+            begin_s=begin_s,
+        )
+        window = WindowSpec(warmup_s=WARMUP_S, duration_s=None, max_s=WARMUP_S + load.seconds + 3)
+        visit = Visit(begin, VisitLabel(0, users=load.streams), window, origin_s=begin_s)
+        with cpu_hogs(hogs):
+            result = await visit.run(crew)
+        _, page = await get(target, "/truth")
+    truths = {t.prompt: t for t in msgspec.json.decode(page, type=list[Truth])}
+    ended = [s for s in result.samples if not s.is_stopped]
+    counted = [s for s in ended if s.sent_s >= WARMUP_S]
+    shown = counted or ended
+    seen = [truths[s.prompt] for s in shown if s.prompt in truths]
+    inside = sum(
+        result.window.start_s <= event.at_s < result.window.end_s
+        for s in result.samples
+        for event in s.events
+    )
+    rate = inside / result.window.duration_s if result.window.duration_s else 0.0
+    return ClockStats(
+        name, bias(shown, truths, origin_s=begin_s), truth_stats(seen), rate, result.client
+    )
+
+
+@contextmanager
+def cpu_hogs(count: int) -> Iterator[None]:
+    """Processes that compute for nothing, at our own priority."""
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def hogs_for_all_cpus() -> int:
+    """Three for each CPU that we may use."""
+    return 3 * len(os.sched_getaffinity(0))
