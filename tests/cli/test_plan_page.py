@@ -12,8 +12,8 @@ from tests.cli.plan_worked import PLACED, answer, flags
 from proa.cli.plan_blocks import Bullets, Grid, Page, Prose, Section
 from proa.cli.plan_markdown import markdown_page
 from proa.cli.plan_plots import MemoryBar, SpeedPoint, memory_plot, speed_plot
-from proa.cli.plan_svg import axis
 from proa.cli.plan_text import COLUMNS, text_page, wrapped
+from proa.cli.svg import axis
 from proa.cli.texts import columns
 
 PRICED = PLACED | {"tariff": "120원", "gpu_price": "4500만원", "cloud_price_per_hour": "$3"}

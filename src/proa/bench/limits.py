@@ -16,7 +16,8 @@ from proa.bench.slo import Bound, SloSpec
 
 FULL = 0.95
 """A share of KV cache, power or compute that counts as all of it."""
-_QUEUE = 0.5  # requests that wait, on average
+_QUEUE = 0.5  # requests that wait on average
+_QUEUE_SHARE = 0.05  # and that as a share of the load
 _LONG_STEPS = 3.0  # P99 of the gaps over their median
 _SLOWER = 1.1  # TPOT over that of the lowest load
 _FAILURES = 0.05
@@ -48,6 +49,8 @@ class Reason(msgspec.Struct, frozen=True):
     evidence: dict[str, float | None]
 
 
+_CAPS = (Limit.KV_FULL, Limit.BATCH_CAP, Limit.POWER, Limit.COMPUTE)
+"""Beside one of these, longer steps need no mention."""
 Evidence = dict[str, float | None]
 
 
@@ -79,9 +82,11 @@ def _held(
         (Limit.PREFILL, lambda: _prefill(at, slo)),
         (Limit.STEP_TIME, lambda: _step_time(at, lowest)),
     ]
+    caps = 0
     for limit, rule in rules:
         evidence = rule()
-        if evidence is not None:
+        if evidence is not None and not (limit is Limit.STEP_TIME and caps):
+            caps += limit in _CAPS
             yield limit, evidence
 
 
@@ -102,7 +107,7 @@ def _kv_full(at: LevelVisit) -> Evidence | None:
     for told in _engines(at):
         preempted = _rise(told, "preemptions_total")
         full = "kv_use" in told and told["kv_use"].most >= FULL
-        if (full and (_waiting(told) or 0.0) >= _QUEUE) or preempted:
+        if (full and _is_queue(told, at)) or preempted:
             return {
                 "kv_use_most": told["kv_use"].most if "kv_use" in told else None,
                 "waiting_mean": _waiting(told),
@@ -116,7 +121,7 @@ def _batch_cap(at: LevelVisit) -> Evidence | None:
     for told in _engines(at):
         waiting = _waiting(told)
         roomy = "kv_use" not in told or told["kv_use"].most < FULL
-        if waiting is not None and waiting >= _QUEUE and roomy and "running" in told:
+        if _is_queue(told, at) and roomy and "running" in told:
             return {
                 "running_most": told["running"].most,
                 "waiting_mean": waiting,
@@ -143,7 +148,7 @@ def _compute(at: LevelVisit) -> Evidence | None:
 def _prefill(at: LevelVisit, slo: SloSpec | None) -> Evidence | None:
     """Nobody waits in a queue, and yet first tokens are late or single steps are long."""
     stats = at.stats
-    if any((_waiting(told) or 0.0) >= _QUEUE for told in _engines(at)):
+    if any(_is_queue(told, at) for told in _engines(at)):
         return None
     median, high = stats.itl_s.p50, stats.itl_s.p99
     long_steps = median is not None and high is not None and high > _LONG_STEPS * median
@@ -195,6 +200,11 @@ def _gpus(at: LevelVisit) -> list[Mapping[str, GaugeSummary]]:
 
 def _waiting(told: Mapping[str, GaugeSummary]) -> float | None:
     return told["waiting"].mean if "waiting" in told else None
+
+
+def _is_queue(told: Mapping[str, GaugeSummary], at: LevelVisit) -> bool:
+    """Whether more wait than what comes and goes between two steps."""
+    return (_waiting(told) or 0.0) >= max(_QUEUE, _QUEUE_SHARE * (at.level.users or 0))
 
 
 def _rise(told: Mapping[str, GaugeSummary], name: str) -> float | None:

@@ -5,6 +5,11 @@ from importlib import import_module
 
 SUB_VERBS = {
     "run": ("proa.cli.bench_run", "levels of users or rates against one endpoint or several"),
+    "compare": ("proa.cli.bench_compare", "what a gateway adds, straight against through it"),
+    "combine": ("proa.cli.bench_combine", "two servers alone and together, and what they gain"),
+    "quality": ("proa.cli.bench_quality", "the same questions to two endpoints, checked"),
+    "report": ("proa.cli.bench_report", "a run's file as HTML, Markdown, JSON, CSV or Parquet"),
+    "verify": ("proa.cli.bench_verify", "a report against its raw files, number by number"),
 }
 """Sub-verb → its module (`configure`, `run`) and its line in the help."""
 

@@ -5,7 +5,7 @@ from html import escape
 
 import msgspec
 
-from proa.cli.plan_svg import HEIGHT, Axis, Frame, axis
+from proa.cli.svg import HEIGHT, Axis, Frame, axis
 
 GB = 1e9
 

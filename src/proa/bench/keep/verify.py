@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from proa.errors import InputError
 DATA_ID = "proa-bench-data"
 """The id of the script element of a page that holds its document."""
 _MOST_SHOWN = 80
+_HIDDEN = ("script", "style")
+_PLACES = ("points", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height", "aria-label")
 _OPENS = re.compile(rf'<script[^>]*\bid="{DATA_ID}"[^>]*>', re.IGNORECASE)
 
 
@@ -90,3 +94,55 @@ def _data_of_page(text: str, path: Path) -> str:
     if found is None or end < 0:
         raise InputError(f"{path}: no report of proa bench: it holds no data")
     return text[found.end() : end].replace("<\\/", "</")
+
+
+def as_json(value: Any) -> Any:
+    """A document as it is once it was written and read again."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def count_values(told: Any) -> int:
+    """How many values a document holds, null ones too."""
+    if isinstance(told, Mapping):
+        return sum(map(count_values, told.values()))
+    if isinstance(told, list):
+        return sum(map(count_values, told))
+    return 1
+
+
+class _Text(HTMLParser):
+    """Visible text, the names of marks in pictures, and where marks are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in _HIDDEN
+        places = [f"{name}={value}" for name, value in attrs if name in _PLACES]
+        if places and not self._hidden:
+            self.pieces.append(f"<{tag} {' '.join(places)}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in _HIDDEN
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not self._hidden:
+            self.pieces.append(data.strip())
+
+
+def page_differences(told: str, found: str) -> Iterator[Difference]:
+    """Where two pages show other text, or draw a mark elsewhere; `where` is empty."""
+    sides = _pieces(told), _pieces(found)
+    matcher = SequenceMatcher(None, *sides, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind != "equal":
+            shown = (" ".join(sides[0][a:b]), " ".join(sides[1][c:d]))
+            yield Difference("", *(text[:_MOST_SHOWN] for text in shown))
+
+
+def _pieces(page: str) -> list[str]:
+    reader = _Text()
+    reader.feed(page)
+    return reader.pieces

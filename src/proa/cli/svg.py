@@ -7,7 +7,8 @@ from html import escape
 import msgspec
 
 WIDTH, HEIGHT = 680, 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 36, 40, 56
+LEFT, RIGHT, TOP, BOTTOM = 64, 36, 40, 56
+Point = tuple[float, float]
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,23 +34,21 @@ def axis(highest: float, title: str, parts: int = 5) -> Axis:
 class Frame:
     """The drawing area between two axes; y grows upwards, as in a plot."""
 
-    def __init__(self, x: Axis, y: Axis) -> None:
-        self.x_axis, self.y_axis = x, y
+    def __init__(self, x: Axis, y: Axis, *, height: int = HEIGHT) -> None:
+        self.x_axis, self.y_axis, self.height = x, y, height
         self._parts: list[str] = []
         self._top_parts: list[str] = []
 
     def x(self, value: float) -> float:
-        return _LEFT + (WIDTH - _LEFT - _RIGHT) * value / self.x_axis.most
+        return LEFT + (WIDTH - LEFT - RIGHT) * value / self.x_axis.most
 
     def y(self, value: float) -> float:
-        return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / self.y_axis.most
+        return self.height - BOTTOM - (self.height - TOP - BOTTOM) * value / self.y_axis.most
 
     def add(self, part: str, *, on_top: bool = False) -> None:
         (self._top_parts if on_top else self._parts).append(part)
 
-    def bar(
-        self, centre: float, width: float, span: tuple[float, float], look: str, told: str
-    ) -> None:
+    def bar(self, centre: float, width: float, span: Point, look: str, told: str) -> None:
         """One part of a bar, over the values of `span`; `told` shows under the pointer."""
         low, high = self.y(span[0]), self.y(span[1])
         self.add(
@@ -58,44 +57,67 @@ class Frame:
             f"<title>{escape(told)}</title></rect>"
         )
 
-    def line(self, points: Sequence[tuple[float, float]], look: str) -> None:
+    def band(self, start: float, end: float, look: str, told: str = "") -> None:
+        """All of the height between two values of x."""
+        left, right = self.x(start), self.x(end)
+        top, bottom = self.y(self.y_axis.most), self.y(0)
+        self.add(
+            f'<rect class="{look}" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+            f'height="{bottom - top:.1f}"><title>{escape(told)}</title></rect>'
+        )
+
+    def line(self, points: Sequence[Point], look: str) -> None:
         """A line through points given in the axes' units."""
         path = " ".join(f"{self.x(px):.1f},{self.y(py):.1f}" for px, py in points)
         self.add(f'<polyline class="{look}" points="{path}"/>')
 
-    def dot(self, at: tuple[float, float], look: str, told: str, radius: float = 4.5) -> None:
+    def shape(self, points: Sequence[Point], look: str, told: str) -> None:
+        """A closed shape; its points are places of the picture, not values."""
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        self.add(f'<polygon class="{look}" points="{path}"><title>{escape(told)}</title></polygon>')
+
+    def dot(self, at: Point, look: str, told: str, radius: float = 4.5) -> None:
         self.add(
             f'<circle class="{look}" cx="{self.x(at[0]):.1f}" cy="{self.y(at[1]):.1f}" '
             f'r="{radius:g}"><title>{escape(told)}</title></circle>',
             on_top=True,
         )
 
+    def error_bar(self, x: float, low: float, high: float, look: str) -> None:
+        """An upright line with short ends over an interval."""
+        at, bottom, top = self.x(x), self.y(low), self.y(min(high, self.y_axis.most))
+        self.add(stroke(look, (at, bottom), (at, top)))
+        for end in (bottom, top):
+            self.add(stroke(look, (at - 4, end), (at + 4, end)))
+
     def across(self, value: float, look: str, told: str) -> None:
         """A horizontal line with its label at the left end, above it."""
         at = self.y(value)
-        self.add(_line(look, (_LEFT, at), (WIDTH - _RIGHT, at)))
-        self.add(text(_LEFT + 4, at - 6, told, f"label {look}-text"), on_top=True)
+        self.add(stroke(look, (LEFT, at), (WIDTH - RIGHT, at)))
+        self.add(text(LEFT + 4, at - 6, told, f"label {look}-text"), on_top=True)
 
     def upright(self, value: float, look: str, told: str) -> None:
         """A vertical line with its label at the top, on the side with more room."""
         at = self.x(value)
-        self.add(_line(look, (at, _TOP), (at, HEIGHT - _BOTTOM)))
+        self.add(stroke(look, (at, TOP), (at, self.height - BOTTOM)))
         is_late = value > self.x_axis.most * 0.6
         place = at - 6 if is_late else at + 6
         side = "label end" if is_late else "label"
-        self.add(text(place, _TOP + 12, told, f"{side} {look}-text"), on_top=True)
+        self.add(text(place, TOP + 12, told, f"{side} {look}-text"), on_top=True)
 
     def drawn(self, told: str, x_labels: Sequence[tuple[float, str]] | None = None) -> str:
         """The whole picture; `told` is what a screen reader says."""
         ticks = x_labels or [(tick, number(tick)) for tick in self.x_axis.ticks()]
+        ground = self.height - BOTTOM
+        middle = (LEFT + WIDTH - RIGHT) / 2
         parts = [
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(told)}">',
+            f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{escape(told)}">',
             *self._y_ticks(),
-            *(text(self.x(at), HEIGHT - _BOTTOM + 18, name, "tick middle") for at, name in ticks),
+            *(text(self.x(at), ground + 18, name, "tick middle") for at, name in ticks),
             *self._parts,
-            _line("axis", (_LEFT, HEIGHT - _BOTTOM), (WIDTH - _RIGHT, HEIGHT - _BOTTOM)),
+            stroke("axis", (LEFT, ground), (WIDTH - RIGHT, ground)),
             *self._top_parts,
-            text((_LEFT + WIDTH - _RIGHT) / 2, HEIGHT - 12, self.x_axis.title, "title middle"),
+            text(middle, self.height - 12, self.x_axis.title, "title middle"),
             text(12, 18, self.y_axis.title, "title"),
             "</svg>",
         ]
@@ -105,12 +127,12 @@ class Frame:
         parts = []
         for tick in self.y_axis.ticks():
             at = self.y(tick)
-            parts.append(_line("grid", (_LEFT, at), (WIDTH - _RIGHT, at)))
-            parts.append(text(_LEFT - 8, at + 4, number(tick), "tick end"))
+            parts.append(stroke("grid", (LEFT, at), (WIDTH - RIGHT, at)))
+            parts.append(text(LEFT - 8, at + 4, number(tick), "tick end"))
         return parts
 
 
-def _line(look: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+def stroke(look: str, start: Point, end: Point) -> str:
     """From one place of the picture to another, in its own units."""
     return (
         f'<line class="{look}" x1="{start[0]:.1f}" y1="{start[1]:.1f}" '
@@ -126,3 +148,9 @@ def text(x: float, y: float, told: str, look: str) -> str:
 def number(value: float) -> str:
     """A tick's number, without digits that say nothing."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def legend(items: Sequence[tuple[str, str]]) -> str:
+    """Looks and their names, before a picture."""
+    told = "".join(f'<span><i class="{look}"></i>{escape(name)}</span>' for look, name in items)
+    return f'<div class="legend">{told}</div>\n'

@@ -1,0 +1,90 @@
+"""Levels, requests and gauges as flat tables, for spreadsheets and data frames."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from proa.bench.keep.kept_run import KeptRun
+from proa.bench.sample import RequestSample
+from proa.errors import InputError
+
+Rows = list[dict[str, Any]]
+_DERIVED = ("ttft_s", "visible_ttft_s", "scheduled_ttft_s", "tpot_s", "e2e_s",
+            "user_tokens_per_s", "user_tokens_per_s_e2e")  # fmt: skip
+
+
+def table_of(name: str, runs: Sequence[KeptRun], report: Mapping[str, Any]) -> Rows:
+    """The rows of all runs, each with its `file`; None is "not measured"."""
+    if name == "levels":
+        return [
+            {"file": told["file"], **_flat(level)}
+            for told in report["runs"]
+            for level in told["levels"]
+        ]
+    rows: Rows = []
+    for kept in runs:
+        found = _requests(kept) if name == "requests" else _gauges(kept)
+        rows += [{"file": kept.path.name, **row} for row in found]
+    return rows
+
+
+def csv_text(rows: Rows) -> str:
+    """With a head; empty cells are "not measured"."""
+    head = list(dict.fromkeys(key for row in rows for key in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def write_parquet(rows: Rows, path: Path) -> None:
+    """Raises InputError: the extra `parquet` is not installed, or the file cannot be written."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError("--format parquet needs pyarrow: pip install 'proa[parquet]'") from None
+    try:
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _requests(kept: KeptRun) -> Iterator[dict[str, Any]]:
+    names = [name for name in RequestSample.__struct_fields__ if name != "events"]
+    for visit in kept.result.visits:
+        for sample in visit.result.samples:
+            row = {name: getattr(sample, name) for name in names}
+            row |= {name: getattr(sample, name) for name in _DERIVED}
+            for name in ("failure", "token_source"):
+                row[name] = None if row[name] is None else str(row[name])
+            yield row | {"content_events": len(sample.events)}
+
+
+def _gauges(kept: KeptRun) -> Iterator[dict[str, Any]]:
+    for sample in kept.result.gauges:
+        yield {
+            "at_s": sample.at_s,
+            "source": sample.source,
+            "name": sample.name,
+            "value": sample.value,
+        }
+
+
+def _flat(told: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested objects as `outer.inner`; lists of two as `.low` and `.high`, others joined."""
+    flat: dict[str, Any] = {}
+    for key, value in told.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{name}.")
+        elif isinstance(value, list) and name.endswith("_interval"):
+            flat |= {f"{name}.low": value[0], f"{name}.high": value[1]}
+        elif isinstance(value, list):
+            flat[name] = "; ".join(map(str, value))
+        else:
+            flat[name] = value
+    return flat
