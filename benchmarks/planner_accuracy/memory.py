@@ -115,5 +115,5 @@ def report() -> str:
 
 
 def _line(case: MemoryCase) -> str:
-    row, doubt = case.row, "; ".join(case.plan.doubts) or "no doubt"
+    row, doubt = case.row, "; ".join(doubt.en for doubt in case.plan.doubts) or "no doubt"
     return f"- {case.error:+.1%} {row.model} on {row.gpu}, vLLM {row.engine_version}: {doubt}"

@@ -80,7 +80,8 @@ def test_an_unknown_architecture_is_taken_as_plain_and_says_so() -> None:
     llm = made(model_type="brandnew", architectures=["BrandNewForCausalLM"])
     assert llm.layers == made().layers
     (note,) = llm.notes
-    assert "BrandNewForCausalLM is not known" in note
+    assert "BrandNewForCausalLM is not known" in note.en
+    assert "BrandNewForCausalLM" in note.ko
 
 
 @pytest.mark.parametrize("name", ["text_config", "llm_config", "language_config"])

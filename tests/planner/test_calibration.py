@@ -68,7 +68,7 @@ def test_another_release_tells_less_and_says_so() -> None:
         if kin.model and kin.layout and not kin.release
     ]
     assert memory_stats(farther).within_5 >= 0.99
-    assert all(any("release" in doubt for doubt in case.plan.doubts) for case in farther)
+    assert all(any("release" in doubt.en for doubt in case.plan.doubts) for case in farther)
 
 
 def test_a_calibrated_plan_has_no_doubts_left() -> None:
@@ -110,7 +110,7 @@ def test_eager_has_no_graphs() -> None:
 def test_another_model_takes_the_machine_s_overheads_and_is_unsure() -> None:
     other = next(r for r in ROWS if r.gpu == QWEN.gpu and r.model.endswith("Llama-3.1-8B-Instruct"))
     plan = by_log(other, boot_log(QWEN))
-    assert any("another model" in doubt for doubt in plan.doubts)
+    assert any("another model" in doubt.en for doubt in plan.doubts)
     assert plan.kv_cache_tokens == pytest.approx(other.kv_tokens, rel=0.05)
 
 
@@ -146,7 +146,7 @@ def test_a_name_that_nobody_knows_is_taken_for_the_asked_model_with_a_doubt() ->
     called = msgspec.structs.replace(log, flags=msgspec.structs.replace(log.flags, model="/m/x"))
     plan = by_log(QWEN, called)
     assert plan.kv_cache_tokens == pytest.approx(1_096_000, rel=0.0005)
-    assert any("/m/x" in doubt for doubt in plan.doubts)
+    assert any("/m/x" in doubt.en for doubt in plan.doubts)
 
 
 def test_a_cache_that_was_a_flag_tells_nothing_of_the_budget() -> None:

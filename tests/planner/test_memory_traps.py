@@ -43,7 +43,7 @@ def test_graphs_count_against_the_cache_since_0_21() -> None:
         rest = found.requested_bytes - found.weights_bytes - found.kv_cache_bytes
         graphs = rest - found.activation_bytes - found.non_torch_bytes
         assert graphs == (found.cuda_graph_bytes if counted else 0)
-        assert any("on top" in warning for warning in found.warnings) is not counted
+        assert any("on top" in warning.en for warning in found.warnings) is not counted
 
 
 def test_the_activation_reserve_fell_at_0_17() -> None:

@@ -9,7 +9,7 @@ ONE, TWO = LayoutSpec(), LayoutSpec(tensor_parallel=2)
 
 
 def doubts(*, engine: str = "vllm", layout: LayoutSpec = ONE, link: str | None = None) -> list[str]:
-    return list(speed_doubts(engine, H100, layout, (link, None)))
+    return [each.en for each in speed_doubts(engine, H100, layout, (link, None))]
 
 
 def test_of_what_was_measured_there_is_no_doubt() -> None:
@@ -19,7 +19,10 @@ def test_of_what_was_measured_there_is_no_doubt() -> None:
 def test_engines_gpus_and_links_that_were_not_measured() -> None:
     assert "tgi" in doubts(engine="tgi")[0]
     assert "NVLink" in doubts(layout=TWO, link="10gbe")[0]
-    assert [text.split()[0] for text in speed_doubts("vllm", PRO, TWO, (None,))] == ["no", "only"]
+    assert [text.en.split()[0] for text in speed_doubts("vllm", PRO, TWO, (None,))] == [
+        "no",
+        "only",
+    ]
     assert len(list(speed_doubts("vllm", PRO, ONE, (None,)))) == 1
 
 

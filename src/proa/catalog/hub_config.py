@@ -11,6 +11,7 @@ from proa.catalog.hub_hybrid import hybrid_layers
 from proa.catalog.hub_kinds import KNOWN_KINDS
 from proa.catalog.hub_quantization import quantization_of
 from proa.domain.llm import LayerGroup, LlmSpec
+from proa.domain.text import Text
 from proa.errors import InputError
 
 
@@ -77,8 +78,18 @@ def _tied(fields: HubFields) -> bool:
     return bool(told)
 
 
-def _notes(fields: HubFields) -> tuple[str, ...]:
+def _notes(fields: HubFields) -> tuple[Text, ...]:
     if fields.kind in KNOWN_KINDS:
         return ()
-    name = fields.architecture or fields.kind or "without a name"
-    return (f"architecture {name} is not known: taken as a plain decoder like Llama",)
+    name = fields.architecture or fields.kind
+    return (_UNKNOWN.fill(name=name) if name else _NAMELESS,)
+
+
+_UNKNOWN = Text(
+    "아는 구조가 아니므로({name}) Llama와 같은 디코더로 읽었습니다",
+    "architecture {name} is not known: taken as a plain decoder like Llama",
+)
+_NAMELESS = Text(
+    "구조의 이름이 없어 Llama와 같은 디코더로 읽었습니다",
+    "architecture without a name is not known: taken as a plain decoder like Llama",
+)

@@ -84,10 +84,10 @@ def document(told: FitAnswer) -> dict[str, Any]:
         "missing_bytes": told.missing_bytes,
         "longest_max_model_len": told.longest_max_model_len,
         "uncertain": plan.uncertain,
-        "doubts": list(plan.doubts),
-        "warnings": list(plan.warnings),
+        "doubts": [doubt.en for doubt in plan.doubts],
+        "warnings": [warning.en for warning in plan.warnings],
         "calibrated_by": told.calibrated_by,
-        "lines": [msgspec.structs.asdict(line) for line in plan.lines],
+        "lines": [msgspec.structs.asdict(each) | {"source": each.source.en} for each in plan.lines],
         "log": engine_lines(plan, spec),
     }
 

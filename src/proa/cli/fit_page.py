@@ -16,7 +16,9 @@ def fit_page(told: FitAnswer, texts: Texts) -> Page:
         Section(texts.say("memory"), (_memory(told, texts), Prose(texts.say("units")))),
         Section(texts.say("log"), (Code("\n".join(engine_lines(plan, asked.spec))),)),
     ]
-    remarks = [texts.say("doubt", text=doubt) for doubt in plan.doubts] + list(plan.warnings)
+    language = texts.language
+    remarks = [texts.say("doubt", text=doubt.say(language)) for doubt in plan.doubts]
+    remarks += [warning.say(language) for warning in plan.warnings]
     if remarks:
         sections.append(Section(texts.say("remarks"), (Bullets(tuple(remarks), warns=True),)))
     return Page(
@@ -97,7 +99,7 @@ def _line(line: MemoryLine, texts: Texts) -> tuple[str, ...]:
     inside = texts.say("inside", name=_named(line.inside, texts)) if line.inside else ""
     if line.bytes is None:
         return f"  {name}", "", "", inside
-    return _row(f"  {name}", line.bytes, inside or line.source)
+    return _row(f"  {name}", line.bytes, inside or line.source.say(texts.language))
 
 
 def _named(name: str, texts: Texts) -> str:

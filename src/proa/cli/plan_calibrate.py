@@ -13,6 +13,7 @@ from proa.errors import FieldError
 from proa.planner.boot_log.facts import BootLog
 from proa.planner.fit_spec import FitSpec, MeasuredMemory
 from proa.planner.layout import LayoutSpec
+from proa.planner.text import Text
 
 
 class BenchLevel(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +30,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 
     layout: LayoutSpec
     measured: MeasuredMemory
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Text, ...] = ()
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ def document_of(thought: Thought, language: str) -> Json:
         "questions": questions_document(t, language),
         "context": context_document(t.subject, t.lengths, t.sessions, language),
         "lever_notes": note_documents(rows, t.gpu, language),
-        "memory": memory_document(t.seat.plan.memory if t.seat and t.seat.plan else None),
+        "memory": memory_document(t.seat.plan.memory if t.seat and t.seat.plan else None, language),
         "models": models_document(t.asked),
         "other_gpus": seats_document(t.asked, list(t.seats)),
         "engine": engine_document(t, language),

@@ -8,13 +8,14 @@ from proa.cli.plan_asked import PlanAsked
 from proa.cli.plan_lengths import Lengths
 from proa.cli.plan_subject import Subject
 from proa.domain.gpu import GpuSpec
-from proa.errors import FieldError
-from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory
+from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory, MemoryLine
 from proa.planner.layout import LayoutSpec
 from proa.planner.layouts import LayoutLimits
 from proa.planner.need import NeedSpec
+from proa.planner.no_room import NoRoomError
 from proa.planner.performance import PerformancePlan, PerformanceSpec, performance
 from proa.planner.placement import PlacementPlan, PlacementSpec, place
+from proa.planner.text import Text
 
 Json = dict[str, Any]
 _SHARES = (0.05, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
@@ -30,13 +31,17 @@ _MEMORY_PARTS = (
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """A placement with what it was asked; `note` says why there is none."""
+    """A placement with what it was asked; `note` says why there is none.
+
+    `doubts` are what a start-up log left open, in place of the profile's own; None without a log.
+    """
 
     subject: Subject
     gpu: GpuSpec
     spec: PlacementSpec
     plan: PlacementPlan | None
-    note: str = ""
+    note: Text | None = None
+    doubts: tuple[Text, ...] | None = None
 
 
 def need_of(
@@ -78,10 +83,8 @@ def seat_of(
     )
     try:
         return Seat(subject=subject, gpu=gpu, spec=spec, plan=place(spec))
-    except FieldError as error:
-        if error.field != "gpu":
-            raise
-        return Seat(subject=subject, gpu=gpu, spec=spec, plan=None, note=str(error))
+    except NoRoomError as error:
+        return Seat(subject=subject, gpu=gpu, spec=spec, plan=None, note=error.reason)
 
 
 def start_of(
@@ -208,7 +211,7 @@ def speed_of_all(plan: PlacementPlan, sessions: int) -> float:
     return plan.performance.aggregate_tokens_per_s / -(-sessions // plan.replicas) * sessions
 
 
-def memory_document(fit: FitPlan | None) -> Json | None:
+def memory_document(fit: FitPlan | None, language: str) -> Json | None:
     """One GPU's memory after the start, a line each with its source."""
     if fit is None:
         return None
@@ -217,8 +220,13 @@ def memory_document(fit: FitPlan | None) -> Json | None:
     told["max_model_len"] = fit.max_model_len
     told["max_concurrency"] = fit.max_concurrency
     told["uncertain"] = fit.uncertain
-    told["lines"] = [msgspec.structs.asdict(line) for line in fit.lines]
+    told["lines"] = [line_document(line, language) for line in fit.lines]
     return told
+
+
+def line_document(line: MemoryLine, language: str) -> Json:
+    """One line, its source in the language."""
+    return msgspec.structs.asdict(line) | {"source": line.source.say(language)}
 
 
 def _times(count: int | None, replicas: int) -> int | None:

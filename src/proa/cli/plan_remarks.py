@@ -107,15 +107,14 @@ def _context_warnings(t: Thought) -> Iterator[Text]:
     if most and t.lengths.context_tokens > most:
         values = {"context": f"{t.lengths.context_tokens:,}", "most": f"{most:,}"}
         yield both("warn_context").fill(model=t.subject.llm.id if t.subject else "", **values)
-    for note in t.subject.llm.notes if t.subject else ():
-        yield Text(note, note)
+    yield from t.subject.llm.notes if t.subject else ()
 
 
 def _seat_warnings(t: Thought) -> Iterator[Text]:
     seat = t.seat
     assert seat is not None
     if seat.plan is None:
-        yield both("warn_no_place").fill(reason=seat.note)
+        yield _with(both("warn_no_place"), reason=seat.note or Text("", ""))
         return
     plan, need = seat.plan, seat.spec.need
     yield from sizing_warnings(
@@ -130,14 +129,22 @@ def _seat_warnings(t: Thought) -> Iterator[Text]:
     )
     yield from link_warnings(seat.spec, plan)
     if not plan.meets:
-        yield both("warn_not_met").fill(binding=plan.binding.value)
+        yield _with(both("warn_not_met"), binding=both(plan.binding.value))
     if need.ttft_p95_s is None and plan.performance.ttft_p95_s > _LONG_WAIT_S:
         yield both("warn_long_wait").fill(seconds=f"{plan.performance.ttft_p95_s:.0f}")
     if t.asked.engine_version is None and plan.memory.engine == "vllm":
         yield both("warn_no_version").fill(profile=plan.memory.profile)
-    for told in (*plan.memory.warnings, *plan.memory.doubts):
-        if "version was given" not in told:
-            yield Text(told, told)
+    doubts = plan.memory.doubts if seat.doubts is None else seat.doubts
+    for told in (*plan.memory.warnings, *doubts, *plan.performance.doubts):
+        if "version was given" not in told.en:
+            yield told
+
+
+def _with(text: Text, **parts: Text) -> Text:
+    """The text with parts put in, each in the same language."""
+    korean = {name: part.ko for name, part in parts.items()}
+    english = {name: part.en for name, part in parts.items()}
+    return Text(text.ko.format(**korean), text.en.format(**english))
 
 
 def _smallest(spec: PlacementSpec, plan: PlacementPlan) -> int | None:

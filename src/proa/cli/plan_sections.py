@@ -6,6 +6,7 @@ from typing import Any
 from proa.cli import plan_format as f
 from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Prose, Section
 from proa.cli.plan_texts import PlanTexts
+from proa.planner.model_sketch import SKETCHED
 from proa.planner.text import written
 
 Document = Mapping[str, Any]
@@ -95,7 +96,9 @@ def model(document: Document, texts: PlanTexts) -> list[Section]:
     if told["max_context"]:
         rows.append((texts.say("max_context"), f.count(told["max_context"])))
     if told["source"]:
-        rows.append((texts.say("source"), told["source"]))
+        sketched = told["source"] == SKETCHED.en
+        source = SKETCHED.say(texts.language) if sketched else told["source"]
+        rows.append((texts.say("source"), source))
     if told["active_parameters"] > told["parameters"] * _SPARSE:
         rows.pop(2)
     return [Section(texts.say("model"), (Grid(texts.heads("fact", "value"), tuple(rows)),))]

@@ -146,7 +146,8 @@ def _calibrated_seat(
         return seat_of(asked, subject, gpu, need)
     split = logged.layout
     asked = msgspec.structs.replace(asked, tp=split.tensor_parallel, pp=split.pipeline_parallel)
-    return seat_of(asked, subject, gpu, need, logged.measured)
+    seat = seat_of(asked, subject, gpu, need, logged.measured)
+    return msgspec.structs.replace(seat, doubts=logged.doubts)
 
 
 def _allowed(asked: PlanAsked, subject: Subject) -> Iterator[Subject]:

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from proa.domain.text import Text
+
 
 class GroupedAttention(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="gqa"
@@ -191,7 +193,7 @@ class LlmSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draft_layers: int = 0
     quantization: Quantization | None = None
     source: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
 
     @property
     def layer_count(self) -> int:

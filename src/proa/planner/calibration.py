@@ -16,11 +16,22 @@ from proa.planner.boot_log.facts import BootLog
 from proa.planner.boot_start import Kinship, boot_start, kinship, same_machine
 from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory
 from proa.planner.logged_parts import LoggedParts, logged_parts
+from proa.planner.text import Text
 
 Fit: TypeAlias = Callable[[FitSpec], FitPlan]
 """`planner.fit.fit`, or a profile's own."""
 
 _BELIEVED = (0.5, 2.0)
+_OTHER_MODEL = Text("다른 모델({model})의 로그입니다", "the log is of another model ({model})")
+_UNNAMED = Text(
+    "로그의 모델({model})이 아는 모델이 아닙니다",
+    "the log does not name a known model ({model})",
+)
+_OTHER_LAYOUT = Text(
+    "로그의 엔진은 GPU에 다르게 나뉘어 있었습니다",
+    "the log's engine lay over its GPUs in another way",
+)
+_OTHER_RELEASE = Text("릴리스 {version}의 로그입니다", "the log is of release {version}")
 
 
 def calibrated_fit(spec: FitSpec, boots: Sequence[BootLog], fit: Fit) -> FitPlan:
@@ -135,14 +146,14 @@ def _ratio(logged: float | None, reckoned: float, rounding: float) -> float:
     return ratio if _BELIEVED[0] < ratio < _BELIEVED[1] else 1.0
 
 
-def _doubts(asked: FitPlan, kin: Kinship, boot: BootLog) -> tuple[str, ...]:
-    doubts = []
+def _doubts(asked: FitPlan, kin: Kinship, boot: BootLog) -> tuple[Text, ...]:
+    doubts: list[Text] = []
     if not kin.model:
-        doubts.append(f"the log is of another model ({boot.flags.model})")
+        doubts.append(_OTHER_MODEL.fill(model=boot.flags.model))
     elif not kin.named:
-        doubts.append(f"the log does not name a known model ({boot.flags.model})")
+        doubts.append(_UNNAMED.fill(model=boot.flags.model))
     if not kin.layout:
-        doubts.append("the log's engine lay over its GPUs in another way")
+        doubts.append(_OTHER_LAYOUT)
     if not kin.release:
-        doubts.append(f"the log is of release {boot.engine_version}")
+        doubts.append(_OTHER_RELEASE.fill(version=boot.engine_version))
     return tuple(doubts) if kin.is_same else (*asked.doubts, *doubts)

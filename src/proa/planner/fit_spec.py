@@ -6,6 +6,7 @@ from proa.domain.gpu import GpuSpec
 from proa.domain.llm import LlmSpec, WeightFormat
 from proa.planner.kv_cache import KvDtype
 from proa.planner.layout import LayoutSpec
+from proa.planner.text import Text
 
 
 class MeasuredMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,7 @@ class MemoryLine(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     bytes: int | None = None
     inside: str | None = None
-    source: str
+    source: Text
 
 
 class FitPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +92,8 @@ class FitPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrency: float
     fits: bool
     lines: tuple[MemoryLine, ...] = ()
-    doubts: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    doubts: tuple[Text, ...] = ()
+    warnings: tuple[Text, ...] = ()
 
     @property
     def uncertain(self) -> bool:

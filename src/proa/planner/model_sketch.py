@@ -6,6 +6,7 @@ import msgspec
 
 from proa.domain.llm import DenseFeed, ExpertFeed, Feed, GroupedAttention, LayerGroup, LlmSpec
 from proa.errors import FieldError
+from proa.planner.text import Text
 
 _USUAL = (
     (0.6e9, 28, 1024),
@@ -20,6 +21,10 @@ _USUAL = (
 )
 """Parameters, layers and width of published dense models (Qwen3, Llama 3.1, Mistral Large)."""
 
+SKETCHED = Text(
+    "크기에 걸맞은 일반적인 구조(모델 이름을 주지 않음)",
+    "a likely shape of the size given; no model was named",
+)
 _VOCABULARY = 131_072
 _KV_HEADS = 8
 _HEAD_DIM = 128
@@ -66,7 +71,7 @@ def sketch_model(spec: SketchSpec) -> LlmSpec:
         vocab=_VOCABULARY,
         layers=(LayerGroup(count=layers, attention=attention, feed=feed),),
         parameters=round(spec.parameters),
-        source="a likely shape of the size given; no model was named",
+        source=SKETCHED.en,
     )
 
 

@@ -15,6 +15,7 @@ from proa.planner.serving_formula import Engine, Load, Served, closed_loop, open
 from proa.planner.speed_calibration import SpeedCalibration, calibrated
 from proa.planner.speed_doubts import speed_doubts
 from proa.planner.step_formula import cache_s, decode_s
+from proa.planner.text import Text
 
 MOST_PLACES = 4096.0
 """Sequences that run at once where nobody says how many fit."""
@@ -74,7 +75,7 @@ class PerformancePlan(msgspec.Struct, frozen=True, kw_only=True):
     running: float
     step: StepTime
     stable: bool
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Text, ...] = ()
 
 
 def performance(spec: PerformanceSpec) -> PerformancePlan:
@@ -163,7 +164,7 @@ def _plan(spec: PerformanceSpec, engine: Engine, load: Load, served: Served) -> 
     )
 
 
-def _doubts(spec: PerformanceSpec) -> tuple[str, ...]:
+def _doubts(spec: PerformanceSpec) -> tuple[Text, ...]:
     """None once a load run of this engine was read."""
     if spec.calibration is not None:
         return ()

@@ -9,9 +9,9 @@ from proa.planner.fit_spec import FitPlan, FitSpec
 from proa.planner.layout import LayoutSpec
 from proa.planner.layouts import LayoutLimits, ReplicaLinks, candidate_layouts, links_of, servers_of
 from proa.planner.need import Limit, NeedSpec
+from proa.planner.no_room import NoRoomError
 from proa.planner.performance import PerformancePlan
 from proa.planner.replica import ReplicaLimits, ReplicaPlan, plan_replica, replica_performance
-from proa.units import format_bytes
 
 
 class PlacementSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ def plan_replicas(spec: PlacementSpec) -> tuple[ReplicaPlan, ...]:
     """One replica of every layout that holds the model, with its limits.
 
     Raises:
-        InputError: no layout holds a single session.
+        NoRoomError: no layout holds a single session.
     """
     limits = spec.layouts
     if spec.gpus is not None:
@@ -149,7 +149,7 @@ def plan_replicas(spec: PlacementSpec) -> tuple[ReplicaPlan, ...]:
         elif nearest is None or replica.memory.kv_cache_bytes > nearest.memory.kv_cache_bytes:
             nearest = replica
     if not found:
-        raise FieldError("gpu", spec.start.gpu.id, _no_room(spec, nearest))
+        raise NoRoomError(spec.start, spec.need, nearest)
     return tuple(found)
 
 
@@ -213,16 +213,3 @@ def _plan(spec: PlacementSpec, replica: ReplicaPlan, count: int) -> PlacementPla
         memory=replica.memory,
         links=replica.links,
     )
-
-
-def _no_room(spec: PlacementSpec, nearest: ReplicaPlan | None) -> str:
-    llm = spec.start.llm.id
-    if nearest is None:
-        return f"a count of GPUs that {llm} can be laid over within the limits that were given"
-    memory, gpus = nearest.memory, nearest.start.layout.gpus
-    told = (
-        f"{llm} with one session of {spec.need.context_tokens:,} tokens does not fit the largest "
-        f"layout of {gpus}: weights take {format_bytes(memory.weights_bytes)} of "
-        f"{format_bytes(memory.requested_bytes)} on each"
-    )
-    return f"a GPU with more memory, or more of them ({told})"

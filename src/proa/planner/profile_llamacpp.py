@@ -16,6 +16,7 @@ import msgspec
 
 from proa.domain.llm import GroupedAttention, WeightFormat
 from proa.errors import InputError
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.gguf import gguf_weights_bytes
 from proa.planner.kv_cache import layer_kv_bytes, layer_state_bytes
@@ -32,6 +33,7 @@ from proa.planner.shared_pool import (
     plan,
     token_bytes,
 )
+from proa.planner.text import Text
 
 _CELLS = 256
 _SLOTS = 4
@@ -135,19 +137,19 @@ def _parts(spec: FitSpec) -> PoolParts:
 
 def _lines(part: PoolParts, kv_bytes: int) -> tuple[MemoryLine, ...]:
     return (
-        MemoryLine(name="weights", bytes=part.weights_bytes, source="the file's bits per weight"),
-        MemoryLine(name="kv_cache", bytes=kv_bytes, source="cells x layers"),
-        MemoryLine(name="activation", bytes=part.activation_bytes, source="logits of a ubatch"),
+        MemoryLine(name="weights", bytes=part.weights_bytes, source=sources.FILE_BITS),
+        MemoryLine(name="kv_cache", bytes=kv_bytes, source=sources.CELLS),
+        MemoryLine(name="activation", bytes=part.activation_bytes, source=sources.UBATCH),
         MemoryLine(
-            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="CUDA context, cuBLAS"
+            name="cuda_context_and_nccl",
+            bytes=part.non_torch_bytes,
+            source=sources.named("CUDA context, cuBLAS"),
         ),
-        MemoryLine(
-            name="cuda_graphs", inside="cuda_context_and_nccl", source="small for llama.cpp"
-        ),
+        MemoryLine(name="cuda_graphs", inside="cuda_context_and_nccl", source=sources.GRAPHS_SMALL),
     )
 
 
-def _doubts(spec: FitSpec) -> tuple[str, ...]:
+def _doubts(spec: FitSpec) -> tuple[Text, ...]:
     if spec.measured is not None and spec.measured.activation_bytes is not None:
         return ()
     attentions = [group.attention for group in spec.llm.layers]
@@ -155,4 +157,10 @@ def _doubts(spec: FitSpec) -> tuple[str, ...]:
     named = spec.plain is not WeightFormat.FP32
     if plain and named and token_bytes(spec):
         return ()
-    return ("the compute buffer of this architecture is known roughly: calibrate with a log",)
+    return (_ROUGH,)
+
+
+_ROUGH = Text(
+    "이 구조의 연산 버퍼는 대략만 알므로 로그로 보정하십시오",
+    "the compute buffer of this architecture is known roughly: calibrate with a log",
+)

@@ -16,6 +16,7 @@ from itertools import chain
 
 from proa.domain.llm import GroupedAttention, LatentAttention
 from proa.errors import InputError
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.kv_cache import kv_bytes_per_token, layer_kv_bytes
 from proa.planner.profiles import EngineProfile, parse_version
@@ -33,6 +34,7 @@ from proa.planner.shared_pool import (
     pool_of,
     token_bytes,
 )
+from proa.planner.text import Text
 
 _KNOWN = {(0, 4): "0.4", (0, 5): "0.5"}
 _SWA_RATIO = 0.8
@@ -189,25 +191,33 @@ def _window(spec: FitSpec) -> tuple[float, int]:
 def _lines(part: PoolParts, pool: Pool, reserve: int, share: float) -> tuple[MemoryLine, ...]:
     inside = "engine_reserve"
     return (
-        MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
+        MemoryLine(name="weights", bytes=part.weights_bytes, source=sources.TENSORS),
         MemoryLine(
-            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="start-up logs"
+            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source=sources.START_LOGS
         ),
-        MemoryLine(name="kv_cache", bytes=pool.kv_cache_bytes, source="free after loading"),
-        MemoryLine(
-            name=inside, bytes=reserve, source=f"1 - mem_fraction_static ({share:g}), of free"
-        ),
-        MemoryLine(name="activation", inside=inside, source="memory_hook.py"),
-        MemoryLine(name="cuda_graphs", inside=inside, source="memory_hook.py"),
+        MemoryLine(name="kv_cache", bytes=pool.kv_cache_bytes, source=sources.FREE_AFTER_LOADING),
+        MemoryLine(name=inside, bytes=reserve, source=sources.OF_FREE.fill(share=f"{share:g}")),
+        MemoryLine(name="activation", inside=inside, source=sources.named("memory_hook.py")),
+        MemoryLine(name="cuda_graphs", inside=inside, source=sources.named("memory_hook.py")),
     )
 
 
-def _doubts(spec: FitSpec) -> tuple[str, ...]:
+def _doubts(spec: FitSpec) -> tuple[Text, ...]:
     measured = spec.measured
-    doubts = []
+    doubts: list[Text] = []
     if measured is None or measured.weights_bytes is None or measured.non_torch_bytes is None:
-        doubts.append("SGLang's share before loading is known from few logs: calibrate with one")
+        doubts.append(_FEW_LOGS)
     asked = spec.engine_version
     if asked is not None and (parse_version(asked) or (0, 0))[:2] not in _KNOWN:
-        doubts.append("no profile of this SGLang version: that of 0.5 was taken")
+        doubts.append(_NO_PROFILE)
     return tuple(doubts)
+
+
+_FEW_LOGS = Text(
+    "적재 전에 SGLang이 쓰는 몫은 적은 로그로만 확인했으므로 로그로 보정하십시오",
+    "SGLang's share before loading is known from few logs: calibrate with one",
+)
+_NO_PROFILE = Text(
+    "이 SGLang 버전의 프로파일이 없어 0.5의 것을 썼습니다",
+    "no profile of this SGLang version: that of 0.5 was taken",
+)

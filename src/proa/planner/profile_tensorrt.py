@@ -11,6 +11,7 @@ Not modelled:
 """
 
 from proa.errors import InputError
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.profiles import EngineProfile
 from proa.planner.shared_pool import (
@@ -22,6 +23,7 @@ from proa.planner.shared_pool import (
     pool_of,
     prefill_bytes,
 )
+from proa.planner.text import Text
 
 _FRACTION = 0.9
 _BATCHED_TOKENS = 8192
@@ -61,7 +63,7 @@ class TensorRtProfile(EngineProfile):
             profile="1",
             lines=_lines(part, kv_bytes, max(free - kv_bytes, 0))
             + lines_inside(spec, pool, "activation"),
-            doubts=("TensorRT-LLM's overheads are estimates, no public start-up log was compared",),
+            doubts=(_ESTIMATES,),
         )
 
 
@@ -77,10 +79,18 @@ def _parts(spec: FitSpec) -> PoolParts:
 
 def _lines(part: PoolParts, kv_bytes: int, rest: int) -> tuple[MemoryLine, ...]:
     return (
-        MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
-        MemoryLine(name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="an estimate"),
-        MemoryLine(name="activation", bytes=part.activation_bytes, source="an estimate"),
-        MemoryLine(name="cuda_graphs", bytes=part.cuda_graph_bytes, source="an estimate"),
-        MemoryLine(name="kv_cache", bytes=kv_bytes, source="KvCacheCreator"),
-        MemoryLine(name="engine_reserve", bytes=rest, source="1 - the fraction, of the rest"),
+        MemoryLine(name="weights", bytes=part.weights_bytes, source=sources.TENSORS),
+        MemoryLine(
+            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source=sources.ESTIMATE
+        ),
+        MemoryLine(name="activation", bytes=part.activation_bytes, source=sources.ESTIMATE),
+        MemoryLine(name="cuda_graphs", bytes=part.cuda_graph_bytes, source=sources.ESTIMATE),
+        MemoryLine(name="kv_cache", bytes=kv_bytes, source=sources.named("KvCacheCreator")),
+        MemoryLine(name="engine_reserve", bytes=rest, source=sources.OF_REST),
     )
+
+
+_ESTIMATES = Text(
+    "TensorRT-LLM의 오버헤드는 추정이며 공개된 기동 로그와 견주지 못했습니다",
+    "TensorRT-LLM's overheads are estimates, no public start-up log was compared",
+)

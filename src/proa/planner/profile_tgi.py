@@ -10,6 +10,7 @@ Not modelled:
 """
 
 from proa.errors import InputError
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.profiles import EngineProfile, parse_version
 from proa.planner.shared_pool import (
@@ -21,6 +22,7 @@ from proa.planner.shared_pool import (
     pool_of,
     prefill_bytes,
 )
+from proa.planner.text import Text
 
 _WIGGLE_ROOM = 0.90
 _PREFILL_TOKENS = 4096
@@ -69,17 +71,33 @@ class TgiProfile(EngineProfile):
 
 def _lines(part: PoolParts, kv_bytes: int, reserve: int) -> tuple[MemoryLine, ...]:
     return (
-        MemoryLine(name="weights", bytes=part.weights_bytes, source="the model's tensors"),
-        MemoryLine(name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source="an estimate"),
-        MemoryLine(name="activation", bytes=part.activation_bytes, source="an estimate"),
-        MemoryLine(name="kv_cache", bytes=kv_bytes, source="flash_causal_lm.py, warmup"),
-        MemoryLine(name="engine_reserve", bytes=reserve, source="TGI_WIGGLE_ROOM = 0.90"),
-        MemoryLine(name="cuda_graphs", inside="engine_reserve", source="captured after the cache"),
+        MemoryLine(name="weights", bytes=part.weights_bytes, source=sources.TENSORS),
+        MemoryLine(
+            name="cuda_context_and_nccl", bytes=part.non_torch_bytes, source=sources.ESTIMATE
+        ),
+        MemoryLine(name="activation", bytes=part.activation_bytes, source=sources.ESTIMATE),
+        MemoryLine(
+            name="kv_cache", bytes=kv_bytes, source=sources.named("flash_causal_lm.py, warmup")
+        ),
+        MemoryLine(
+            name="engine_reserve", bytes=reserve, source=sources.named("TGI_WIGGLE_ROOM = 0.90")
+        ),
+        MemoryLine(name="cuda_graphs", inside="engine_reserve", source=sources.GRAPHS_LATER),
     )
 
 
-def _doubts(spec: FitSpec) -> tuple[str, ...]:
-    doubts = ["TGI's overheads are estimates, no public start-up log was compared"]
+def _doubts(spec: FitSpec) -> tuple[Text, ...]:
+    doubts = [_ESTIMATES]
     if (parse_version(spec.engine_version or "3.0") or (3, 0))[0] not in (2, 3):
-        doubts.append("no profile of this TGI version: that of 3 was taken")
+        doubts.append(_NO_PROFILE)
     return tuple(doubts)
+
+
+_ESTIMATES = Text(
+    "TGI의 오버헤드는 추정이며 공개된 기동 로그와 견주지 못했습니다",
+    "TGI's overheads are estimates, no public start-up log was compared",
+)
+_NO_PROFILE = Text(
+    "이 TGI 버전의 프로파일이 없어 3의 것을 썼습니다",
+    "no profile of this TGI version: that of 3 was taken",
+)

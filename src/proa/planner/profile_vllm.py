@@ -3,10 +3,12 @@
 from typing import ClassVar, NamedTuple
 
 from proa.errors import FieldError
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MeasuredMemory, MemoryLine
 from proa.planner.kv_cache import kv_bytes_per_token
 from proa.planner.layout import StageLayers, pipeline_stages
 from proa.planner.profiles import EngineProfile, Version, nearest
+from proa.planner.text import Text
 from proa.planner.vllm_cache import Asked, CachePool, cache_dtype, cache_pool
 from proa.planner.vllm_doubts import doubts, version_warnings
 from proa.planner.vllm_overheads import (
@@ -162,20 +164,25 @@ def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
 
 
 def _lines(parts: _Parts, version: VllmVersion, cache: _Cache) -> tuple[MemoryLine, ...]:
-    logs = f"start-up logs of vLLM, {version.sampler_bytes:g} B per logit"
+    logs = sources.SAMPLER.fill(bytes=f"{version.sampler_bytes:g}")
     beside = None if version.counts_graphs else "headroom"
-    rows: tuple[tuple[str, int | None, str | None, str], ...] = (
-        ("weights", parts.weights, None, "tensors of the model, vLLM's fused layout"),
-        ("cuda_context_and_nccl", parts.non_torch, None, "non-torch memory in start-up logs"),
+    rows: tuple[tuple[str, int | None, str | None, Text], ...] = (
+        ("weights", parts.weights, None, sources.FUSED_TENSORS),
+        ("cuda_context_and_nccl", parts.non_torch, None, sources.NON_TORCH),
         ("activation", parts.activation, None, logs),
-        ("cuda_graphs", parts.graphs, beside, "vLLM's estimate, fitted on start-up logs"),
-        ("kv_cache", cache.kv_bytes, None, "what is left of the engine's share"),
-        ("fragmentation", cache.lost_bytes, "kv_cache", "whole blocks, groups of unequal layers"),
-        ("attention_workspace", None, "activation", "vLLM profiles it in the dummy run"),
-        ("batching_buffers", None, "activation", "sampler and input buffers of the dummy run"),
-        ("tensor_parallel_buffers", None, "cuda_context_and_nccl", "all-reduce buffers"),
-        ("engine_reserve", None, "headroom", "vLLM keeps none beyond its share"),
-        ("headroom", parts.gpu - parts.requested, None, "1 - gpu_memory_utilization"),
+        ("cuda_graphs", parts.graphs, beside, sources.GRAPHS),
+        ("kv_cache", cache.kv_bytes, None, sources.SHARE_LEFT),
+        ("fragmentation", cache.lost_bytes, "kv_cache", sources.BLOCKS_AND_GROUPS),
+        ("attention_workspace", None, "activation", sources.DUMMY_RUN),
+        ("batching_buffers", None, "activation", sources.DUMMY_BUFFERS),
+        ("tensor_parallel_buffers", None, "cuda_context_and_nccl", sources.ALL_REDUCE),
+        ("engine_reserve", None, "headroom", sources.NO_RESERVE),
+        (
+            "headroom",
+            parts.gpu - parts.requested,
+            None,
+            sources.named("1 - gpu_memory_utilization"),
+        ),
     )
     return tuple(MemoryLine(name=n, bytes=b, inside=i, source=s) for n, b, i, s in rows)
 

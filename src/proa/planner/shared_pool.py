@@ -10,8 +10,10 @@ from proa.domain.llm import (
     LinearAttention,
     LlmSpec,
 )
+from proa.planner import memory_sources as sources
 from proa.planner.fit_spec import FitPlan, FitSpec, MemoryLine
 from proa.planner.kv_cache import kv_bytes_per_sequence, kv_bytes_per_token
+from proa.planner.text import Text
 from proa.planner.weights import weights_bytes
 
 GIB = 2**30
@@ -124,7 +126,7 @@ def plan(
     *,
     profile: str,
     lines: tuple[MemoryLine, ...],
-    doubts: tuple[str, ...] = (),
+    doubts: tuple[Text, ...] = (),
 ) -> FitPlan:
     """The answer: it fits where one sequence of the longest context does, and the margin too.
 
@@ -165,12 +167,12 @@ def lines_inside(spec: FitSpec, pool: Pool, place: str) -> tuple[MemoryLine, ...
             name="fragmentation",
             bytes=pool.fragmentation_bytes,
             inside="kv_cache",
-            source="whole blocks",
+            source=sources.BLOCKS,
         ),
-        MemoryLine(name="attention_workspace", inside=place, source="taken for a step"),
-        MemoryLine(name="batching_buffers", inside=place, source="taken for a step"),
-        MemoryLine(name="tensor_parallel_buffers", inside=nccl, source="all-reduce buffers"),
-        MemoryLine(name="headroom", bytes=spec.headroom_bytes, source="the operator's"),
+        MemoryLine(name="attention_workspace", inside=place, source=sources.STEP),
+        MemoryLine(name="batching_buffers", inside=place, source=sources.STEP),
+        MemoryLine(name="tensor_parallel_buffers", inside=nccl, source=sources.ALL_REDUCE),
+        MemoryLine(name="headroom", bytes=spec.headroom_bytes, source=sources.OPERATOR),
     )
 
 

@@ -1,25 +1,11 @@
-"""What a person reads, in both languages, and how numbers are written in it."""
+"""How numbers are written in what a person reads."""
 
 from fractions import Fraction
 
-import msgspec
-
+from proa.domain.text import Text
 from proa.planner.exact import exact
 
-
-class Text(msgspec.Struct, frozen=True):
-    """One statement in Korean and in English."""
-
-    ko: str
-    en: str
-
-    def say(self, language: str) -> str:
-        """`ko` or `en`; any other language gets English."""
-        return self.ko if language == "ko" else self.en
-
-    def fill(self, **values: object) -> "Text":
-        """Both with `values` put in, as `str.format` does."""
-        return Text(self.ko.format(**values), self.en.format(**values))
+__all__ = ["Text", "percent", "written"]
 
 
 def written(number: float | Fraction) -> str:
