@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,18 @@ from proa.bench.self_check import instant_server
 from proa.bench.target import TargetSpec
 
 _ENDS_WITHIN_S = 180.0
+_TOKENIZER = "local/letters"
+_MAKE_TOKENIZER = """
+import sys
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+letters = ["<unk>", *map(chr, range(32, 127))]
+made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(letters)}, [], unk_token="<unk>"))
+made.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+made.decoder = decoders.Fuse()
+PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>").save_pretrained(sys.argv[1])
+"""
 
 
 class PeerStats(msgspec.Struct, frozen=True):
@@ -46,10 +59,19 @@ def _guidellm(environment: Path, url: str, load: ClockLoad, out: Path) -> list[s
         "--backend", f"kind=openai_http,target={url},model=paced",
         "--profile", f"kind=concurrent,streams={load.streams}",
         "--constraint", f"kind=max_duration,seconds={load.seconds + 2:g}",
-        "--data", f"kind=synthetic_text,prompt_tokens=150,output_tokens={load.tokens}",
+        "--data", f"kind=json_file,path={_prompts(out, load)}",
         "--output", f"kind=json,path={out / 'guidellm.json'}",
         "--disable-console-interactive",
     ]  # fmt: skip
+
+
+def _prompts(out: Path, load: ClockLoad) -> Path:
+    """Prompts in a file: a synthetic one wants a tokenizer from the network."""
+    rows = ({"prompt": f"{n}. " + "word " * 110, "output_tokens_count": load.tokens}
+            for n in range(int(20 * load.streams * load.seconds)))  # fmt: skip
+    path = out / "prompts.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
 
 
 def _read_guidellm(out: Path) -> PeerStats:
@@ -71,14 +93,29 @@ def _read_guidellm(out: Path) -> PeerStats:
 
 
 def _aiperf(environment: Path, url: str, load: ClockLoad, out: Path) -> list[str]:
+    _letters_tokenizer(environment, out)
     return [
+        "env", f"HF_HOME={out / 'hub'}", "HF_HUB_OFFLINE=1",
         str(environment / "bin" / "aiperf"), "profile", "--model", "paced", "--url", url,
-        "--endpoint-type", "chat", "--streaming", "--tokenizer", "builtin",
+        "--endpoint-type", "chat", "--streaming", "--tokenizer", _TOKENIZER,
         "--use-server-token-count", "--concurrency", f"{load.streams}",
         "--request-count", f"{int(load.streams * (load.seconds + 2) / _request_s(load))}",
         "--synthetic-input-tokens-mean", "150", "--output-tokens-mean", f"{load.tokens}",
         "--use-legacy-max-tokens", "--artifact-dir", str(out), "--ui-type", "none",
     ]  # fmt: skip
+
+
+def _letters_tokenizer(environment: Path, out: Path) -> None:
+    """A tokenizer where its hub's cache would have it: nothing is fetched from the network."""
+    name = f"models--{_TOKENIZER.replace('/', '--')}"
+    model = out / "hub" / "hub" / name
+    snapshot = model / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("0" * 40)
+    python = str(environment / "bin" / "python")
+    subprocess.run([python, "-c", _MAKE_TOKENIZER, str(snapshot)], check=True, capture_output=True)
+    (snapshot / "config.json").write_text('{"model_type": "gpt2"}')
 
 
 def _read_aiperf(out: Path) -> PeerStats:

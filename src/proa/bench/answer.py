@@ -13,6 +13,7 @@ from proa.bench.sample import ContentEvent
 from proa.wire.response_parser import ResponseError, ResponseParser
 from proa.wire.sse import event_data, split_events
 
+_PLAIN = b"data: "
 _TAIL = b"\n\n"  # ends an event that its stream cut off after the data
 
 
@@ -96,7 +97,8 @@ def _read_stream(answer: Answer, body: bytes, ends: list[int], times: list[float
     for event, end in split_events(body + _TAIL):
         last = begin + len(event)
         begin = end
-        data = event_data(event)
+        plain = event.startswith(_PLAIN) and b"\n" not in event and b"\r" not in event
+        data = event[len(_PLAIN) :] if plain else event_data(event)
         if not data:
             continue
         if data == b"[DONE]":

@@ -100,9 +100,11 @@ def read_event(data: bytes) -> EventContent:
         text += _text(choice.text)
         if piece is not None:
             text += _text(piece.content)
-            reasoning += _size(piece.reasoning_content) or _size(piece.reasoning)
-            visible += _size(piece.refusal) + _size(piece.audio)
-            visible += _size(piece.tool_calls) + _size(piece.function_call)
+            if piece.reasoning_content or piece.reasoning:
+                reasoning += _size(piece.reasoning_content) or _size(piece.reasoning)
+            if piece.tool_calls or piece.function_call or piece.refusal or piece.audio:
+                visible += _size(piece.refusal) + _size(piece.audio)
+                visible += _size(piece.tool_calls) + _size(piece.function_call)
     return EventContent(
         visible=visible + len(text),
         reasoning=reasoning,

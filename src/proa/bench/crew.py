@@ -12,7 +12,7 @@ from proa.bench.load_share import share_of
 from proa.bench.process_messages import (
     Begin,
     Frames,
-    FromClient,
+    FromLoad,
     Over,
     Pulse,
     Stop,
@@ -38,7 +38,7 @@ class Crew:
     def __init__(self, processes: int = 1) -> None:
         self.processes = processes
         self._children: list[asyncio.subprocess.Process] = []
-        self._messages: asyncio.Queue[FromClient] = asyncio.Queue()
+        self._messages: asyncio.Queue[FromLoad] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
         self._up = asyncio.Semaphore(0)
 
@@ -94,7 +94,7 @@ class Crew:
         for share in range(self.processes):
             self._send(share, frame(Stop()))
 
-    async def messages(self) -> AsyncIterator[FromClient]:
+    async def messages(self) -> AsyncIterator[FromLoad]:
         """What the processes say, until each has ended its load.
 
         Raises:

@@ -179,6 +179,7 @@ class _Connection(asyncio.Protocol):
         server = self._server
         pages: dict[bytes, Callable[[], object]] = {
             b"/v1/models": lambda: {"object": "list", "data": [{"id": "paced", "object": "model"}]},
+            b"/health": lambda: {"status": "ok"},
             b"/stats": server.stats,
             b"/truth": lambda: msgspec.to_builtins(list(server.truths)),
         }

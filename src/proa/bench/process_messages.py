@@ -112,7 +112,8 @@ class Over(msgspec.Struct, frozen=True, tag=True):
 
 
 ToClient = Begin | Pulse | Stop
-FromClient = Up | Ended | Tick | Over
+FromLoad = Ended | Tick | Over
+FromClient = Up | FromLoad
 
 _encoder = msgspec.msgpack.Encoder()
 to_client = msgspec.msgpack.Decoder(ToClient)
