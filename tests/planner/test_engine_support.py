@@ -2,6 +2,10 @@ import msgspec
 import pytest
 from tests.planner.placed_models import H100, QWEN3_8B
 
+from proa.cli import plan_fields
+from proa.planner import fit
+from proa.planner.efficiency import MEASURED_ENGINES
+from proa.planner.engine_advice import EngineNeedSpec, advise_engine
 from proa.planner.engine_support import runs_cache, runs_on, runs_weights
 from proa.planner.kv_cache import KvDtype
 from proa.planner.weights import with_precision
@@ -51,3 +55,23 @@ def test_a_small_cache_wants_the_hardware_for_it() -> None:
     assert runs_cache("vllm", H100, KvDtype.FP8)
     assert runs_cache("vllm", BLACKWELL, KvDtype.NVFP4)
     assert not runs_cache("llamacpp", H100, KvDtype.FP8)
+
+
+def test_engines_have_the_same_names_everywhere() -> None:
+    """Flags, memory profiles, chips, measured speeds and advice mean the same five engines."""
+    known = set(fit.ENGINES)
+    assert set(plan_fields.ENGINES) == known
+    assert {name for name in known if runs_on(name, H100)} == known
+    assert set(MEASURED_ENGINES) <= known
+    for gpu in (H100, APPLE, None):
+        for yes in (False, True):
+            need = EngineNeedSpec(
+                sessions=2,
+                gpu=gpu,
+                shared_prefix_share=float(yes),
+                structured_output=yes,
+                other_frameworks=yes,
+                hugging_face_api=yes,
+            )
+            advice = advise_engine(need)
+            assert {advice.engine, *(each.engine for each in advice.alternatives)} <= known

@@ -14,14 +14,14 @@ START = FitSpec(llm=find_model("Llama-3.1-405B-Instruct"), gpu=find_gpu("rtx-409
 NEED = NeedSpec(sessions=1, input_tokens=1000, output_tokens=100)
 
 
-def refused(**limits: int) -> NoRoomError:
+def refused(limits: LayoutLimits) -> NoRoomError:
     with pytest.raises(NoRoomError) as told:
-        place(PlacementSpec(start=START, need=NEED, gpus=2, layouts=LayoutLimits(**limits)))
+        place(PlacementSpec(start=START, need=NEED, gpus=2, layouts=limits))
     return told.value
 
 
 def test_the_largest_layout_is_told_with_its_weights() -> None:
-    error = refused()
+    error = refused(LayoutLimits())
     assert (error.field, error.value) == ("gpu", "rtx-4090-24gb")
     assert str(error) == error.reason.en
     for text in (error.reason.ko, error.reason.en):
@@ -30,6 +30,6 @@ def test_the_largest_layout_is_told_with_its_weights() -> None:
 
 
 def test_limits_that_leave_no_layout_are_told() -> None:
-    error = refused(tensor_parallel=4)
+    error = refused(LayoutLimits(tensor_parallel=4))
     assert "within the limits that were given" in error.reason.en
     assert "주어진 제한" in error.reason.ko

@@ -7,7 +7,6 @@ import msgspec
 from proa.cli.fit_asked import FitAsked
 from proa.cli.fit_log import engine_lines
 from proa.errors import FieldError
-from proa.planner.calibration import calibrated_fit, nearest_boot
 from proa.planner.fit import fit
 from proa.planner.fit_spec import FitPlan, FitSpec
 from proa.planner.kv_cache import kv_bytes_per_sequence
@@ -35,13 +34,8 @@ def answer(asked: FitAsked) -> FitAnswer:
         FieldError: none of the logs is of this engine and GPU.
         InputError: a flag that the engine would refuse.
     """
-    boots = [boot for _, boot in asked.boots]
-    nearest = nearest_boot(asked.spec, boots)
-    if boots and nearest is None:
-        names = ", ".join(name for name, _ in asked.boots)
-        raise FieldError("calibrate", names, _wanted(asked))
-    plan = calibrated_fit(asked.spec, boots, fit)
-    by = next((name for name, boot in asked.boots if boot is nearest), None)
+    by = _nearest(asked) if asked.boots else None
+    plan = _fitted(asked, asked.spec)
     missing = None if plan.fits else _missing(asked.spec, plan)
     longest = None if plan.fits else _longest(asked, plan)
     return FitAnswer(
@@ -51,6 +45,25 @@ def answer(asked: FitAsked) -> FitAnswer:
         longest_max_model_len=longest,
         calibrated_by=by,
     )
+
+
+def _nearest(asked: FitAsked) -> str:
+    """The name of the log that corrects the answer."""
+    from proa.planner.calibration import nearest_boot  # here: few starts have a log
+
+    nearest = nearest_boot(asked.spec, [boot for _, boot in asked.boots])
+    if nearest is None:
+        names = ", ".join(name for name, _ in asked.boots)
+        raise FieldError("calibrate", names, _wanted(asked))
+    return next(name for name, boot in asked.boots if boot is nearest)
+
+
+def _fitted(asked: FitAsked, spec: FitSpec) -> FitPlan:
+    if not asked.boots:
+        return fit(spec)
+    from proa.planner.calibration import calibrated_fit
+
+    return calibrated_fit(spec, [boot for _, boot in asked.boots], fit)
 
 
 def document(told: FitAnswer) -> dict[str, Any]:
@@ -118,11 +131,9 @@ def _missing(spec: FitSpec, plan: FitPlan) -> int:
 
 def _longest(asked: FitAsked, plan: FitPlan) -> int | None:
     """By halving; None where not even one block fits."""
-    boots = [boot for _, boot in asked.boots]
 
     def fits(length: int) -> bool:
-        spec = msgspec.structs.replace(asked.spec, max_model_len=length)
-        return calibrated_fit(spec, boots, fit).fits
+        return _fitted(asked, msgspec.structs.replace(asked.spec, max_model_len=length)).fits
 
     block, low, high = 16, 0, plan.max_model_len // 16
     while low < high:

@@ -47,10 +47,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     def logged(self, start: FitSpec, *, tp: int | None, pp: int | None) -> "Logged | None":
         """What the log of this engine and GPU says of `start`, in the split asked for or logged."""
+        if not self.boots:
+            return None
         from proa.planner.calibration import calibrated_fit, nearest_boot
         from proa.planner.fit import fit
 
-        boot = nearest_boot(start, self.boots) if self.boots else None
+        boot = nearest_boot(start, self.boots)
         if boot is None:
             return None
         layout = LayoutSpec(

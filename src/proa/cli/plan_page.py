@@ -25,12 +25,15 @@ def page_of(document: Document, texts: PlanTexts, *, is_html: bool = False) -> P
 
 
 def _sections(document: Document, texts: PlanTexts, is_html: bool) -> Iterator[Section]:
-    from proa.cli import plan_pictures as draw
+    memory: list[Any] = []
+    speed: list[Any] = []
+    choices: list[Any] = []
+    if is_html:
+        from proa.cli import plan_pictures as draw
 
-    none: list[Any] = []
-    memory = draw.memory_picture(document, texts) if is_html else none
-    speed = draw.speed_picture(document, texts) if is_html else none
-    choices = draw.explore_picture(document, texts) if is_html else none
+        memory += draw.memory_picture(document, texts)
+        speed += draw.speed_picture(document, texts)
+        choices += draw.explore_picture(document, texts)
     yield from common.remarks(document, texts)
     yield from money.frontier(document, texts)
     yield from money.explore(document, texts, choices)

@@ -50,6 +50,8 @@ def language_of(environment: Mapping[str, str]) -> str:
 
 def columns(text: str) -> int:
     """How many columns of a terminal a text takes: Korean letters take two."""
+    if text.isascii():
+        return len(text)
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
