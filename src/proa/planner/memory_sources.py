@@ -1,5 +1,7 @@
 """Where each line of a GPU's memory comes from, in both languages."""
 
+from functools import cache
+
 from proa.planner.text import Text
 
 
@@ -8,12 +10,20 @@ def named(name: str) -> Text:
     return Text(name, name)
 
 
+@cache
+def sampler(bytes_per_logit: float) -> Text:
+    """The dummy run's logits, of which some releases keep more copies than others."""
+    number = f"{bytes_per_logit:g}"
+    return Text(
+        f"vLLM 기동 로그, 로짓당 {number} B", f"start-up logs of vLLM, {number} B per logit"
+    )
+
+
 TENSORS = Text("모델의 텐서", "the model's tensors")
 FUSED_TENSORS = Text("모델의 텐서, vLLM의 결합 배치", "tensors of the model, vLLM's fused layout")
 FILE_BITS = Text("파일의 가중치당 비트 수", "the file's bits per weight")
 START_LOGS = Text("기동 로그", "start-up logs")
 NON_TORCH = Text("기동 로그의 non-torch 메모리", "non-torch memory in start-up logs")
-SAMPLER = Text("vLLM 기동 로그, 로짓당 {bytes} B", "start-up logs of vLLM, {bytes} B per logit")
 GRAPHS = Text("vLLM의 추정, 기동 로그에 맞춤", "vLLM's estimate, fitted on start-up logs")
 GRAPHS_SMALL = Text("llama.cpp에서는 작음", "small for llama.cpp")
 GRAPHS_LATER = Text("캐시를 잡은 뒤 캡처", "captured after the cache")

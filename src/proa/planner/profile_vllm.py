@@ -164,7 +164,7 @@ def _parts(spec: FitSpec, stage: StageLayers, version: VllmVersion) -> _Parts:
 
 
 def _lines(parts: _Parts, version: VllmVersion, cache: _Cache) -> tuple[MemoryLine, ...]:
-    logs = sources.SAMPLER.fill(bytes=f"{version.sampler_bytes:g}")
+    logs = sources.sampler(version.sampler_bytes)
     beside = None if version.counts_graphs else "headroom"
     rows: tuple[tuple[str, int | None, str | None, Text], ...] = (
         ("weights", parts.weights, None, sources.FUSED_TENSORS),
