@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--rounds", type=int, default=3, metavar="N", help="blocks of each, 3 or more")
     add("--duration", type=float, default=20.0, metavar="S", help="of a block (default: 20)")
     add("--warmup", type=float, default=5.0, metavar="S", help="before it (default: 5)")
+    add("--settle", type=float, default=1.0, metavar="S", help="pause before a block (default: 1)")
     add("--input-tokens", default="500", metavar="N|LAW:MEAN:DEV", help="default: 500")
     add("--output-tokens", default="200", metavar="N|LAW:MEAN:DEV", help="default: 200")
     add("--text", choices=("ko", "en"), default="en", help="language of the prompts")
@@ -94,6 +95,7 @@ def asked_of(args: argparse.Namespace) -> "CombineSpec":
         rounds=at_least("--rounds", args.rounds, 3),
         warmup_s=above_zero("--warmup", args.warmup),
         duration_s=above_zero("--duration", args.duration),
+        settle_s=max(0.0, args.settle),
         self_check_s=0.0 if args.no_self_check else 5.0,
         timeout_s=above_zero("--timeout", args.timeout),
         min_gain=None if args.min_gain is None else above_zero("--min-gain", args.min_gain),

@@ -8,12 +8,8 @@ from proa.errors import InputError
 
 def add_sides(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
     """The addresses and what belongs to each; flags given once hold for all."""
-    parser.add_argument(
-        "targets",
-        nargs=len(names),
-        metavar=tuple(f"{name}=URL" for name in names),
-        help="an OpenAI-compatible endpoint each",
-    )
+    told = " ".join(f"{name}=URL" for name in names)
+    parser.add_argument("targets", nargs="*", metavar="NAME=URL", help=f"all of {told}")
     group = parser.add_argument_group("target")
     add = group.add_argument
     add("--model", action="append", metavar="NAME", help="one for all, or one each; default: asked")
@@ -36,6 +32,9 @@ def check_sides(args: argparse.Namespace, names: Sequence[str]) -> None:
         if name in given:
             raise InputError(f"{text!r}: {name} is given twice; accepted is {accepted}")
         given[name] = text
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InputError(f"{' and '.join(missing)} missing; accepted is {accepted}")
     if list(given) != list(names):
         _reorder(args, [list(given).index(name) for name in names])
     args.targets = [given[name] for name in names]

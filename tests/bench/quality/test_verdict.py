@@ -56,7 +56,9 @@ def test_a_margin_of_five_points(right: list[tuple[bool, bool]], expected: Verdi
 
 
 def test_groups_sameness_and_sureness() -> None:
-    right: list[tuple[bool | None, bool | None]] = [(True, True)] * 8 + [(True, False)] * 2
+    same: tuple[bool | None, bool | None] = (True, True)
+    lost: tuple[bool | None, bool | None] = (True, False)
+    right = [same] * 8 + [lost] * 2
     stats = quality_stats(result([*right, (None, True)]))
     assert [(g.group, g.cases, g.right_b) for g in stats.groups] == [("g0", 5, 4), ("g1", 5, 4)]
     assert (stats.total.right_a, stats.total.right_b, stats.total.mcnemar.only_a) == (10, 8, 2)

@@ -15,7 +15,7 @@ from proa.bench.self_check import SelfCheck, self_check
 from proa.bench.visit import Progress, Visit
 from proa.bench.window import WindowSpec
 
-_LEAD_S = 0.3
+_LEAD_S = 0.05
 
 
 class CombineResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class CombineRun:
             targets=[target],
             workload=spec.workload,
             load=LoadSpec(users=users, stagger_s=spec.warmup_s / 2, timeout_s=spec.timeout_s),
-            begin_s=time.monotonic() + _LEAD_S + (spec.settle_s if self._blocks else 0.0),
+            begin_s=time.monotonic() + max(spec.settle_s, _LEAD_S),
             first_number=self._next_number,
         )
         window = WindowSpec(warmup_s=spec.warmup_s, duration_s=spec.duration_s)

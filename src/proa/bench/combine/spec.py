@@ -19,7 +19,8 @@ class CombineSpec(msgspec.Struct, frozen=True, kw_only=True):
     """`rounds` blocks of each part, a round's three in random order.
 
     A block is `warmup_s` and `duration_s` of a closed loop of `users` (main, aux, together),
-    divided among `sites` client processes. `min_gain` bounds T(together) / T(main).
+    divided among `sites` client processes; `settle_s` passes before it. `min_gain` bounds
+    T(together) / T(main).
     """
 
     targets: tuple[TargetSpec, TargetSpec, TargetSpec]
