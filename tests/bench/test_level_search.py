@@ -144,6 +144,27 @@ def test_drift_is_seen_at_the_end() -> None:
     assert not steady.is_seen
 
 
+def test_visits_with_an_invalid_client_say_nothing_of_the_engine() -> None:
+    visits = run(VirtualServer(), GOLDEN)
+    before = boundary_of_run(GOLDEN, visits)
+    bad = [
+        msgspec.structs.replace(
+            visit,
+            result=msgspec.structs.replace(
+                visit.result,
+                client=ClientHealth(verdict=Validity.INVALID),
+                samples=[
+                    msgspec.structs.replace(sample, output_tokens=20)
+                    for sample in visit.result.samples
+                ],
+            ),
+        )
+        for visit in visits[:4]
+    ]
+    assert boundary_of_run(GOLDEN, [*visits, *bad]) == before
+    assert boundary_of_run(GOLDEN, bad) is None
+
+
 def test_a_search_needs_an_slo_levels_and_users() -> None:
     assert search_of(msgspec.structs.replace(GOLDEN, slo=None)) is None
     assert search_of(msgspec.structs.replace(GOLDEN, users=(24,))) is None

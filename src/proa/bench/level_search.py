@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proa.bench.health import Validity
 from proa.bench.run_spec import LevelSpec, Order, RunSpec
 from proa.bench.sample import RequestSample
 from proa.bench.slo import SloSpec
@@ -84,7 +85,13 @@ class LevelSearch:
 
 
 def evidence_of_visit(visit: "LevelVisit", slo: SloSpec) -> Evidence:
-    """Raises UpstreamError: no success had a metric that the SLO bounds."""
+    """A visit with an invalid client says nothing of the engine: it has no requests.
+
+    Raises:
+        UpstreamError: no success had a metric that the SLO bounds.
+    """
+    if visit.result.client.verdict is Validity.INVALID:
+        return Evidence(load=float(visit.level.users or 0), requests=0, mean=0.0)
     samples = visit.result.samples
     begin_s = min((sample.sent_s for sample in samples), default=visit.result.window.start_s)
     return evidence_of(

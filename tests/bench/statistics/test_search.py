@@ -92,6 +92,15 @@ def test_a_level_is_looked_at_when_each_user_has_ended_a_request() -> None:
     assert [n for n in range(30) if is_time_to_look(n, 2)] == [16, 24]
 
 
+def test_visits_that_tell_nothing_end_the_search() -> None:
+    """A client that is the limit everywhere is not loaded for hours."""
+    history: list[Evidence] = []
+    while (ask := next_level(history, users_search(LADDER), random.Random(1))) is not None:
+        history.append(Evidence(load=ask.load, requests=0, mean=0.0))
+    assert len(history) <= 8
+    assert conclude(history, users_search(LADDER)) is None
+
+
 def test_no_levels_is_an_error() -> None:
     with pytest.raises(FieldError, match="levels"):
         users_search(())

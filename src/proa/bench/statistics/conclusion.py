@@ -76,7 +76,8 @@ def _more(places: Places, history: Sequence[Evidence], spec: SearchSpec) -> tupl
     there grows by 2 x the divergence of the level's pooled attainment from the threshold, for
     each effective request; the gap to the threshold is taken as at least 40 % of what may
     fail (of a mean, a tenth of its deviation), since nearer levels are not decided at all.
-    A search takes 3.5 times that, in simulation, because it does not know where to measure.
+    A search takes 3.5 times that, in simulation, because it does not know where to measure;
+    less than one visit it never is.
     """
     low, high = places.interval(spec.limit)
     from_place = min(max(places.median() - spec.resolution // 2, low), high - spec.resolution)
@@ -91,6 +92,7 @@ def _more(places: Places, history: Sequence[Evidence], spec: SearchSpec) -> tupl
     requests, seconds = 0.0, 0.0
     for load, lacking, passing in ends:
         wanted = _DETOURS * lacking / _growth(places, history, load, passing=passing)
+        wanted = max(wanted, spec.visit_requests / len(ends))
         requests += wanted
         seconds += wanted * _seconds_a_request(history, load)
     return math.ceil(requests), seconds / 60

@@ -19,6 +19,7 @@ from proa.errors import FieldError
 
 _LEAST_REQUESTS = 16
 _LOOK_EVERY = 8
+_BLIND_VISITS = 6
 
 
 class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,8 @@ class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
     `ladder` are the levels that were asked, each visited at least once; `grid` all loads that
     may be visited. The interval is short enough where `high` - `low` is at most `resolution`
     places of the grid; `limit` is its likelihood ratio. `visit_requests` are measured in one
-    visit that is not settled before. `most_requests` ends the search; time is the caller's.
+    visit that is not settled before. `most_requests` and `most_visits` end the search; time is
+    the caller's.
     """
 
     ladder: tuple[float, ...]
@@ -37,6 +39,7 @@ class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
     limit: float = LIMIT
     visit_requests: int = 60
     most_requests: int = 10_000
+    most_visits: int = 150
     ascending: bool = False
     repeat_first: bool = True
 
@@ -81,11 +84,19 @@ def is_time_to_look(count: int, load: float) -> bool:
 
 def is_over(history: Sequence[Evidence], spec: SearchSpec) -> bool:
     """Whether more visits are not needed, not affordable, or of no use."""
+    if len(history) >= spec.most_visits or _is_blind(history):
+        return True
     if sum(one.requests for one in history) >= spec.most_requests:
         return True
     places = Places(history, spec.grid, spec.question)
     low, high = places.interval(spec.limit)
     return high - low <= spec.resolution
+
+
+def _is_blind(history: Sequence[Evidence]) -> bool:
+    """Whether the last visits told nothing: the client is the limit, or nothing is measured."""
+    last = history[-_BLIND_VISITS:]
+    return len(last) == _BLIND_VISITS and not any(one.requests for one in last)
 
 
 def _is_repeated(history: Sequence[Evidence], spec: SearchSpec) -> bool:
