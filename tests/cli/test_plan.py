@@ -172,6 +172,23 @@ def test_too_many_gpus_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert any("8 GPUs would run at" in line for line in told["warnings"])
 
 
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_a_model_without_a_place_is_a_warning(
+    capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """The rest of the plan is told all the same, and what other GPUs would do."""
+    asked = {"sessions": 4, "model": "Qwen/Qwen3-32B", "gpu": "rtx-5060-ti-16gb", "tp": 1, "pp": 1}
+    told = answer(capsys, *flags(asked), form=form)
+    if form == "json":
+        assert told["placement"]["gpus"] is None
+        assert told["performance"]["binding"] is None
+        assert any("no place on this GPU" in line for line in told["warnings"])
+        assert "h100-80gb" in {row["gpu"] for row in told["other_gpus"]}
+        assert told["levers"]
+    else:
+        assert "no place on this GPU" in told
+
+
 def test_several_models_share_a_gpu(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     scenario = tmp_path / "models.toml"
     scenario.write_text(

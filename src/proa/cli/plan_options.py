@@ -55,8 +55,9 @@ def other_seats(asked: PlanAsked, seat: Seat) -> list[Seat]:
 def seats_document(asked: PlanAsked, seats: list[Seat]) -> list[Json]:
     """Count, layout, speed and price on each GPU; nothing where there is nothing to compare."""
     purse = purse_of(asked)
-    rows = [_seat_row(asked, purse, each) for each in seats]
-    return rows if len(rows) > 1 else []
+    rows = [_seat_row(asked, purse, each) for each in seats if each.plan is not None]
+    others = [each for each in rows if each["gpu"] != seats[0].gpu.id]
+    return rows if others else []
 
 
 def alternatives_document(
