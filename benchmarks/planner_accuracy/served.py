@@ -18,6 +18,9 @@ from proa.planner.weights import with_precision
 SERVED = Path(__file__).parents[2] / "tests" / "planner" / "data" / "serving.jsonl"
 
 _SERVER_GPUS = 8
+_SWEPT_LENGTHS = (1024, 8192)
+_SWEPT_SPREAD = 0.2
+_SWEPT_FIRST_TOKENS = 10.0
 _FORMATS = {"fp8": "fp8", "fp4": "nvfp4", "bf16": "bf16", "int4": "int4"}
 
 
@@ -71,12 +74,21 @@ def served_spec(row: ServedRow) -> PerformanceSpec:
     """What the row asked the engine; the cache's places are those that `fit` plans.
 
     Not said by the rows and taken for granted: an fp8 cache with TensorRT-LLM, with NVFP4
-    weights, with NVIDIA's own checkpoints, and with SGLang on Blackwell.
+    weights, with NVIDIA's own checkpoints, and with SGLang on Blackwell. Rows of 1024 and 8192
+    tokens come from the public sweep InferenceMAX (now InferenceX): its lengths are drawn evenly
+    from 0.8 to 1 of those that the row names, and its TensorRT-LLM sends 10 tokens at a time.
+    All other rows have one length.
+
+    Source:
+        InferenceMAX, benchmarks/*.sh (--random-range-ratio, stream_interval: 10) and
+        kimbochen/bench_serving, sample_random_requests.
     """
     llm, gpu = row_model(row), find_gpu(row.gpu)
     layout, users = row_layout(row), row.concurrency / row.replicas
     if row.decode is not None:
         users = float(row.decode.batch_size * row.decode.dp)
+    spread = _SWEPT_SPREAD if _is_swept(row) else 0.0
+    gathers = _is_swept(row) and row.engine == "tensorrt-llm"
     kv_dtype = KvDtype.FP8 if _is_fp8_cache(row, gpu) else KvDtype.AUTO
     wide = layout.tensor_parallel > _SERVER_GPUS and gpu.id.startswith("h")
     return PerformanceSpec(
@@ -84,13 +96,15 @@ def served_spec(row: ServedRow) -> PerformanceSpec:
         gpu=gpu,
         layout=layout,
         engine=row.engine,
-        input_tokens=float(row.isl),
-        output_tokens=float(row.osl),
+        input_tokens=row.isl * (1 - spread / 2),
+        output_tokens=row.osl * (1 - spread / 2),
         users=float(users),
-        places=_places(FitSpec(llm=llm, gpu=gpu, layout=layout, kv_dtype=kv_dtype), row),
+        places=_places(FitSpec(llm=llm, gpu=gpu, layout=layout, kv_dtype=kv_dtype), row, spread),
         kv_dtype=kv_dtype,
         link="infiniband" if wide else None,
         prefill_elsewhere=row.decode is not None,
+        length_spread=spread,
+        first_tokens=_SWEPT_FIRST_TOKENS if gathers else 1.0,
     )
 
 
@@ -147,9 +161,15 @@ def _is_fp8_cache(row: ServedRow, gpu: GpuSpec) -> bool:
     return row.precision == "fp4" or row.model.startswith("nvidia/")
 
 
-def _places(start: FitSpec, row: ServedRow) -> float | None:
+def _is_swept(row: ServedRow) -> bool:
+    """Whether the row is one of InferenceMAX, which aiconfigurator's table holds beside its own."""
+    swept = row.isl in _SWEPT_LENGTHS and row.osl in _SWEPT_LENGTHS
+    return swept and row.source.startswith("aiconfigurator")
+
+
+def _places(start: FitSpec, row: ServedRow, spread: float) -> float | None:
     """Sequences of the row's mean context that fit together; None if the weights alone do not."""
-    context = round(row.isl + row.osl / 2)
+    context = round((row.isl + row.osl / 2) * (1 - spread / 2))
     planned = fit(msgspec.structs.replace(start, max_model_len=context))
     each = planned.max_concurrency
     return each * start.layout.data_parallel if each > 0 else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
 from benchmarks.planner_accuracy.served import ServedRow, served_rows, served_spec
-from proa.planner.efficiency import MEASURED_ENGINES, MEASURED_FAMILIES
+from proa.planner.efficiency import MEASURED_ENGINES, MEASURED_FAMILIES, serving_of
 from proa.planner.performance import MOST_PLACES, PerformanceSpec, engine_of, ranks_of
 from proa.planner.serving_formula import Engine, Load, Serving, closed_loop
 from proa.planner.step_formula import Pace, Work
@@ -21,8 +21,10 @@ from proa.planner.step_formula import Pace, Work
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-SEARCHED = 1500
+SEARCHED = 600
 """Steps of the random search."""
+_SOFT = 0.05
+"""How softly a load counts as within 20 or 25 %: harder edges win loads that were seen only."""
 _SPLIT_WEIGHT = 0.2
 
 
@@ -38,21 +40,20 @@ BY_ENGINE = {
     "kernel_us": Fitted(3, 1, 10),
     "sequence_us": Fitted(20, 1, 60),
     "burst": Fitted(0.12, 0.01, 1),
-    "first_steps": Fitted(4, 1, 20),
+    "first_steps": Fitted(2, 1, 20),
+    "first_ms": Fitted(40, 5, 300),
 }
 _BY_FAMILY = {
-    "math": Fitted(0.5, 0.35, 0.65),
+    "math": Fitted(0.5, 0.35, 0.75),
     "expert_math": Fitted(0.2, 0.02, 0.75),
     "expert_read": Fitted(0.75, 0.2, 0.95),
+    "attention_math": Fitted(0.3, 0.05, 0.7),
 }
 _COMMON = {
     "read": Fitted(0.8, 0.4, 0.92),
     "cache_read": Fitted(0.7, 0.3, 0.92),
-    "attention_math": Fitted(0.5, 0.1, 0.7),
     "blocked": Fitted(0.5, 0.2, 1.1),
-    "sglang_first_ms": Fitted(150, 5, 400),
 }
-_FIRST_MS = 25.0
 
 
 class Loads(NamedTuple):
@@ -64,6 +65,8 @@ class Loads(NamedTuple):
     engine: NDArray[np.str_]
     family: NDArray[np.str_]
     whole: Mask
+    first_tokens: Floats
+    lockstep: Floats
     tpot_s: Floats
     ttft_s: Floats
 
@@ -87,6 +90,8 @@ def loads() -> Loads:
         engine=np.array([row.engine for row in rows]),
         family=np.array([spec.gpu.family for spec in specs]),
         whole=np.array([row.decode is None for row in rows]),
+        first_tokens=np.array([spec.first_tokens for spec in specs]),
+        lockstep=np.array([serving_of(row.engine).lockstep for row in rows]),
         tpot_s=np.array([row.tpot_ms for row in rows]) / 1e3,
         ttft_s=np.array([row.ttft_ms for row in rows]) / 1e3,
     )
@@ -95,7 +100,8 @@ def loads() -> Loads:
 def _load(spec: PerformanceSpec) -> Load:
     users, places = spec.users or 1.0, spec.places or MOST_PLACES
     tokens, ranks = spec.input_tokens, ranks_of(spec)
-    return Load(users / ranks, places / ranks, tokens, tokens, spec.output_tokens)
+    answer, spread = spec.output_tokens, spec.length_spread
+    return Load(users / ranks, places / ranks, tokens, tokens, answer, spread)
 
 
 def planned(data: Loads, constants: dict[str, float]) -> tuple[Floats, Floats]:
@@ -111,16 +117,16 @@ def planned(data: Loads, constants: dict[str, float]) -> tuple[Floats, Floats]:
         cache_read=constants["cache_read"],
         math=of("math", family),
         expert_math=of("expert_math", family),
-        attention_math=constants["attention_math"],
+        attention_math=of("attention_math", family),
         kernel_s=of("kernel_us", engine) * 1e-6,
         step_s=0.0003,
         sequence_s=of("sequence_us", engine) * 1e-6,
     )
-    first_ms = np.where(engine == "sglang", constants["sglang_first_ms"], _FIRST_MS)
     serve = Serving(
-        first_s=first_ms / 1e3,
-        first_steps=of("first_steps", engine),
+        first_s=of("first_ms", engine) / 1e3,
+        first_steps=of("first_steps", engine) + data.first_tokens - 1,
         burst=of("burst", engine),
+        lockstep=data.lockstep,
         blocked=np.where(data.whole, constants["blocked"], 0.0),
         chunk_tokens=8192.0,
     )
@@ -179,4 +185,4 @@ def _robust(error: Floats) -> Floats:
 
 
 def _within(error: Floats, most: float) -> Floats:
-    return np.asarray(1 / (1 + np.exp((error - most) / 0.025)))
+    return np.asarray(1 / (1 + np.exp((error - most) / _SOFT)))

@@ -66,6 +66,21 @@ def test_cached_tokens_are_not_read_again() -> None:
     assert performance(change(cached_tokens=900)).ttft_s < performance(SPEC).ttft_s
 
 
+def test_an_engine_that_gathers_tokens_sends_the_first_so_many_steps_later() -> None:
+    at_once, gathered = performance(SPEC), performance(change(first_tokens=10.0))
+    assert gathered.ttft_s == pytest.approx(at_once.ttft_s + 9 * at_once.itl_s)
+    assert gathered.tpot_s == at_once.tpot_s
+
+
+def test_answers_of_one_length_end_together_where_prompts_go_first() -> None:
+    prompts_first, mixed = (
+        [performance(change(engine=engine, length_spread=part)).ttft_s for part in (0.0, 0.2)]
+        for engine in ("sglang", "vllm")
+    )
+    assert prompts_first[0] > 1.2 * prompts_first[1]
+    assert mixed[0] == mixed[1]
+
+
 def test_an_open_load_agrees_with_the_closed_one_of_the_same_rate() -> None:
     closed = performance(SPEC)
     opened = performance(change(users=None, requests_per_s=closed.requests_per_s))
@@ -104,6 +119,8 @@ def test_two_gpus_are_faster_than_one_and_not_twice_as_fast() -> None:
         ({"users": 0.0}, "users = 0"),
         ({"input_tokens": 0}, "input_tokens = 0"),
         ({"cached_tokens": 1000}, "cached_tokens = 1000"),
+        ({"length_spread": 1.5}, "length_spread = 1.5"),
+        ({"first_tokens": 0.5}, "first_tokens = 0.5"),
         ({"link": "string"}, "link = 'string'"),
     ],
 )

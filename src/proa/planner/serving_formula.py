@@ -21,6 +21,8 @@ from proa.planner.step_formula import (
 
 _ROUNDS = 24
 _TAIL = 0.05
+LENGTH_SPREAD = 0.2
+"""How far answers' lengths differ where nobody says: as public load tests ask for them."""
 
 
 class Serving(NamedTuple):
@@ -29,13 +31,16 @@ class Serving(NamedTuple):
     `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling), `first_steps`
     decode steps pass before the first token is out: one at the least, more where an engine sends
     several tokens at a time or schedules ahead. `burst` is the part of the other users' prompts
-    that stands before one's own, `blocked` the part of a prompt's time in which running streams
-    wait. A prompt is cut in chunks of `chunk_tokens`.
+    that stands before one's own, `lockstep` that part where all answers have one length and end
+    together: 1 for an engine that reads prompts before it goes on with answers, 0 for one that
+    mixes them. `blocked` is the part of a prompt's time in which running streams wait. A prompt
+    is cut in chunks of `chunk_tokens`.
     """
 
     first_s: Number
     first_steps: Number
     burst: Number
+    lockstep: Number
     blocked: Number
     chunk_tokens: Number
 
@@ -51,7 +56,8 @@ class Engine(NamedTuple):
 class Load(NamedTuple):
     """`demand` is users (closed loop) or requests/s (open loop), `places` sequences that fit.
 
-    `new_tokens_in` are those of the input that no prefix cache holds.
+    `new_tokens_in` are those of the input that no prefix cache holds. Answers have `tokens_out`
+    on average and differ by `length_spread` of it, 0 where all are alike.
     """
 
     demand: Number
@@ -59,6 +65,7 @@ class Load(NamedTuple):
     tokens_in: Number
     new_tokens_in: Number
     tokens_out: Number
+    length_spread: Number = LENGTH_SPREAD
 
 
 class Served(NamedTuple):
@@ -98,13 +105,15 @@ def closed_loop(engine: Engine, load: Load) -> Served:
 
     n = min(users, places)
     tpot = step(n) + blocked x (n - 1) / output x prompt's own time
-    ttft = handling + first steps + prompt + burst x (n - 1) / 2 prompts + turn
+    ttft = handling + first steps + prompt + ahead x (n - 1) / 2 prompts + turn
+    ahead = burst + lockstep / (1 + spread x output)
     turn = (users - n) / n x (ttft without it + output x tpot)
 
     In the time of one answer each of the other n - 1 streams reads one prompt, in whose passes
-    this one waits. Answers of like length end together, so prompts come in bursts: `burst` is
-    the part of the others' prompts that stands before one; the last of 20 has almost twice
-    the mean wait. Users beyond the places wait for somebody's whole answer.
+    this one waits. A load test begins with all prompts at once, and answers of one length end
+    together ever after where no answer goes on while prompts are read; lengths that differ by
+    so many tokens scatter over as many steps. The last of 20 has almost twice the mean wait.
+    Users beyond the places wait for somebody's whole answer.
     """
     serve = engine.serve
     count = smaller(load.demand, load.places)
@@ -112,7 +121,8 @@ def closed_loop(engine: Engine, load: Load) -> Served:
     step = step_of(engine, load, count)
     added = added_s(engine, load, count)
     tpot = step + serve.blocked * others / load.tokens_out * added
-    ahead = serve.burst * others / 2 * added
+    together = serve.burst + serve.lockstep / (1 + load.length_spread * load.tokens_out)
+    ahead = together * others / 2 * added
     own = serve.first_s + serve.first_steps * step + prefill_s(engine, load)
     turn = (load.demand - count) / count * (own + ahead + load.tokens_out * tpot)
     late = 2 * (1 - _TAIL)

@@ -32,14 +32,14 @@ def constants() -> dict[str, float]:
         found[f"sequence_us:{engine}"] = pace.sequence_s * 1e6
         found[f"burst:{engine}"] = serve.burst
         found[f"first_steps:{engine}"] = serve.first_steps
+        found[f"first_ms:{engine}"] = serve.first_s * 1e3
     for family in MEASURED_FAMILIES:
         pace = pace_of("vllm", _GPUS[family])
-        for name in ("math", "expert_math", "expert_read"):
+        for name in ("math", "expert_math", "expert_read", "attention_math"):
             found[f"{name}:{family}"] = getattr(pace, name)
-    for name in ("read", "cache_read", "attention_math"):
+    for name in ("read", "cache_read"):
         found[name] = getattr(pace, name)
     found["blocked"] = serving_of("vllm").blocked
-    found["sglang_first_ms"] = serving_of("sglang").first_s * 1e3
     return found
 
 
