@@ -1,6 +1,7 @@
 """The client's side on real sockets: one record per attempt, and stamps before parsing."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Callable
 
@@ -188,3 +189,20 @@ async def test_an_unstreamed_answer() -> None:
         sending.client.stop()
     assert (sample.failure, sample.ttft_s, sample.output_tokens) == (None, None, 3)
     assert (status, page) == (200, b'{"status":"ok"}')
+
+
+async def test_a_kept_connection_that_the_server_closed_unsaid_is_no_failure() -> None:
+    """llama.cpp closes after its second answer, without a word in its head.
+
+    Source: xllamacpp 2026.10; RFC 9112, section 9.3.1.
+    """
+    answer = sse_reply(chat_events())
+    async with ScriptedEngine([dataclasses.replace(answer, close=True), answer]) as engine:
+        sending = Sending(engine)
+        await sending.client.open(1)
+        sending.send(then=sending.send)
+        first, second = await sending.wait(2)
+    assert (first.failure, second.failure) == (None, None)
+    assert second.wired_s is not None
+    assert second.wired_s >= second.sent_s
+    assert sending.client.late_connects == 1

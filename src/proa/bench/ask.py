@@ -5,7 +5,7 @@ import time
 
 from proa.bench.answer import read_answer
 from proa.bench.client import TargetClient
-from proa.bench.connection import ClientConnection
+from proa.bench.connection import ClientConnection, OnEnd
 from proa.bench.raw import Asked, RawEnd, RawExchange
 from proa.bench.target import TargetSpec, address_of, get_head, tls_context
 from proa.wire.response_parser import ResponseError, ResponseParser
@@ -21,6 +21,9 @@ class _Once:
 
     def lost(self, connection: ClientConnection) -> None:
         """Nothing is kept."""
+
+    def unserved(self, raw: RawExchange, request: bytes, on_end: OnEnd) -> None:
+        """Never called: no connection is used twice."""
 
 
 async def get(target: TargetSpec, path: str, *, timeout_s: float = _TIMEOUT_S) -> tuple[int, bytes]:

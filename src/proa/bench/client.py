@@ -1,7 +1,7 @@
 """Connections to one target: opened before the load, one for each exchange in flight.
 
-Nothing is sent twice. A request that finds no free connection waits for a new one, and its
-time counts from its turn on.
+Nothing that was answered in any way is sent twice. A request that finds no free connection
+waits for a new one, and its time counts from its turn on.
 """
 
 import asyncio
@@ -103,6 +103,16 @@ class TargetClient:
         self._all.discard(connection)
         if self._waiting:
             self._open_for_waiting()
+
+    def unserved(self, raw: RawExchange, request: bytes, on_end: OnEnd) -> None:
+        """Of a kept connection that closed without a byte: goes out on a new one.
+
+        A server may close an idle connection at any time, also while a request is on its way
+        (RFC 9112, 9.3.1); llama.cpp does so after each second answer. The time of the request
+        counts from its turn on all the same.
+        """
+        self._waiting.appendleft((raw, request, on_end))
+        self._open_for_waiting()
 
     def _open_for_waiting(self) -> None:
         if self._max is not None and len(self._all) + len(self._opening) >= self._max:

@@ -51,11 +51,15 @@ class Pool(Protocol):
     def lost(self, connection: "ClientConnection") -> None:
         """It is closed."""
 
+    def unserved(self, raw: RawExchange, request: bytes, on_end: OnEnd) -> None:
+        """The server had closed an idle connection just when this went out on it."""
+
 
 class ClientConnection(asyncio.Protocol):
     """Carries one exchange at a time; goes back to its pool before the exchange's end is told."""
 
-    __slots__ = ("_end", "_fed", "_on_end", "_pool", "is_open", "raw", "transport")
+    __slots__ = ("_end", "_fed", "_is_used", "_on_end", "_pool", "_request", "is_open", "raw",
+                 "transport")  # fmt: skip
 
     transport: asyncio.Transport
 
@@ -66,6 +70,8 @@ class ClientConnection(asyncio.Protocol):
         self._on_end: OnEnd | None = None
         self._end: _AnswerEnd | None = None
         self._fed = 0
+        self._is_used = False
+        self._request = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -74,6 +80,7 @@ class ClientConnection(asyncio.Protocol):
     def begin(self, raw: RawExchange, request: bytes, on_end: OnEnd) -> None:
         """Send a request; `on_end` gets `raw` back when its answer ended, however it did."""
         self.raw, self._on_end = raw, on_end
+        self._request = request
         self._end, self._fed = _AnswerEnd(), 0
         raw.wired_s = _monotonic()
         self.transport.write(request)
@@ -108,8 +115,11 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
         self._pool.lost(self)
-        raw = self.raw
-        if raw is not None:
+        raw, on_end = self.raw, self._on_end
+        if raw is not None and on_end is not None and self._is_used and not raw.reads:
+            self.raw = self._on_end = self._end = None
+            self._pool.unserved(raw, self._request, on_end)
+        elif raw is not None:
             at_s = _monotonic() if exc is not None or not raw.times else raw.times[-1]
             self._finish(RawEnd.CLOSED, at_s, str(exc) if exc else "")
 
@@ -121,6 +131,7 @@ class ClientConnection(asyncio.Protocol):
     def _finish(self, end: RawEnd, at_s: float, text: str, *, reusable: bool = False) -> None:
         raw, on_end = self.raw, self._on_end
         self.raw = self._on_end = self._end = None
+        self._is_used = True
         if reusable and self.is_open:
             self._pool.freed(self)
         if raw is not None and on_end is not None:
