@@ -10,6 +10,7 @@ SUB_VERBS = {
     "quality": ("proa.cli.bench_quality", "the same questions to two endpoints, checked"),
     "report": ("proa.cli.bench_report", "a run's file as HTML, Markdown, JSON, CSV or Parquet"),
     "verify": ("proa.cli.bench_verify", "a report against its raw files, number by number"),
+    "import": ("proa.cli.bench_import", "other tools' result files under our definitions"),
 }
 """Sub-verb → its module (`configure`, `run`) and its line in the help."""
 

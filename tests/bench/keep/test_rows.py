@@ -1,6 +1,6 @@
 """Rows hold all of a sample, to the last bit."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proa.bench.keep.rows import (
@@ -37,11 +37,13 @@ samples = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(events)
 def test_events_come_back(told: tuple[ContentEvent, ...]) -> None:
     assert unpacked_events(packed_events(told)) == told
 
 
+@settings(max_examples=40)
 @given(samples)
 def test_samples_come_back(told: RequestSample) -> None:
     row = sample_row(1, told, 2.0)
