@@ -34,6 +34,7 @@ class Limit(StrEnum):
     COMPUTE = "compute"
     PREFILL = "prefill"
     STEP_TIME = "step_time"
+    LOWEST = "lowest"
     UNKNOWN = "unknown"
 
 
@@ -62,10 +63,12 @@ def reasons_of(visits: Sequence[LevelVisit], slo: SloSpec | None) -> list[Reason
     failed = [visit for visit in measured if visit.stats.verdict == "fail"]
     at = min(failed, key=_load) if failed else max(measured, key=_load)
     lowest = min(measured, key=_load)
-    found = [(limit, evidence) for limit, evidence in _held(at, lowest, slo)]
+    found = list(_held(at, lowest, slo))
+    if not found:
+        found = [(Limit.LOWEST if failed and at is lowest else Limit.UNKNOWN, {})]
     return [
         Reason(limit, at.result.label.level, at.level.users, at.level.rate, bool(failed), evidence)
-        for limit, evidence in found or [(Limit.UNKNOWN, {})]
+        for limit, evidence in found
     ]
 
 

@@ -80,10 +80,14 @@ def _lead(told: Document, texts: Texts) -> Iterator[tuple[str, str]]:
         return
     at = texts.say("at_load", load=parts.load_name(best, texts))
     speed, ttft = best["user_tokens_per_s"], best["ttft_s"]
-    fast = texts.say("speed_told", value=number(speed["p50"]), low=number(speed["p05"]))
-    yield texts.say("lead_speed"), f"{fast}\n{at}"
-    first = texts.say("ttft_told", p95=_seconds(ttft["p95"]), p50=_seconds(ttft["p50"]))
-    yield texts.say("lead_ttft"), f"{first}\n{at}"
+    fast = [texts.say("speed_told", value=number(speed["p50"]))]
+    if speed["p05"] is not None:
+        fast.append(texts.say("speed_least", low=number(speed["p05"])))
+    yield texts.say("lead_speed"), "\n".join((*fast, at))
+    first = [texts.say("ttft_told", p50=_seconds(ttft["p50"]))]
+    if ttft["p95"] is not None:
+        first.insert(0, texts.say("ttft_most", p95=_seconds(ttft["p95"])))
+    yield texts.say("lead_ttft"), "\n".join((*first, at))
     most = max((level["aggregate_tokens_per_s"] or 0.0 for level in told["levels"]), default=0.0)
     yield texts.say("lead_aggregate"), texts.say("aggregate_told", value=number(most))
     yield texts.say("lead_client"), texts.say(told["client"]["verdict"])

@@ -1,5 +1,6 @@
 """The sections of a measurement's report, out of its document."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -13,6 +14,7 @@ from proa.cli.texts import Texts
 
 Document = Mapping[str, Any]
 _MILLI = 1e3
+_NUMBER = re.compile(r"\d[\d.,]*%?")
 _HALF_A_PER_MILLE = 0.0005
 _LEVEL_COLUMNS = ("load", "requests", "errors", "ttft_p50", "ttft_p95", "itl", "tpot", "speed",
                   "speed_p05", "e2e", "aggregate", "attainment", "slo", "client")  # fmt: skip
@@ -87,8 +89,8 @@ def verdict(told: Document, texts: Texts) -> list[Block]:
 
 
 def _boundary(boundary: Document, texts: Texts) -> str:
-    decided = boundary["passes"] is not None and boundary["fails"] is not None
-    if decided and boundary["estimate"] is not None:
+    both = boundary["passes"] is not None and boundary["fails"] is not None
+    if both and boundary["estimate"] is not None:
         return texts.say(
             "boundary_sentence",
             passes=number(boundary["passes"], 0),
@@ -96,6 +98,9 @@ def _boundary(boundary: Document, texts: Texts) -> str:
             estimate=number(boundary["estimate"], 0),
             **_ends(boundary, texts),
         )
+    if boundary["decided"] and boundary["estimate"] is not None:
+        estimate = number(boundary["estimate"], 0)
+        return texts.say("boundary_sentence_short", estimate=estimate, **_ends(boundary, texts))
     sentence = texts.say("boundary_sentence_open", **_ends(boundary, texts))
     more, minutes = boundary.get("more_requests"), boundary.get("more_minutes")
     if more is None or minutes is None:
@@ -238,13 +243,19 @@ def _level_row(level: Document, texts: Texts) -> tuple[str, ...]:
 
 
 def _warnings(levels: Sequence[Document], texts: Texts) -> Iterator[str]:
-    """The same warning of several visits is told once."""
-    visits: dict[str, list[str]] = {}
+    """A warning of several visits is told once, with the numbers of the others behind it."""
+    seen: dict[str, list[tuple[str, str]]] = {}
     for level in levels:
         for text in level["warnings"]:
-            visits.setdefault(text, []).append(str(level["visit"] + 1))
-    for text, own in visits.items():
-        yield texts.say("reason_row", visit=", ".join(own), text=in_language(text, texts))
+            form = _NUMBER.sub("", text)
+            seen.setdefault(form, []).append((str(level["visit"] + 1), text))
+    for own in seen.values():
+        visits = ", ".join(visit for visit, _ in own)
+        said = dict.fromkeys(in_language(text, texts) for _, text in own)
+        first, *others = said
+        numbers = (_NUMBER.search(text) for text in others)
+        more = ", ".join(found[0] for found in numbers if found is not None)
+        yield texts.say("reason_row", visit=visits, text=f"{first} ({more})" if more else first)
 
 
 def client(told: Document, texts: Texts) -> list[Block]:
