@@ -29,20 +29,12 @@ _HOLD_TIME_S = 8.0
 
 
 class Truth(msgspec.Struct):
-    """What a proxy did, printed at its end."""
+    """What a proxy did, printed at its end: medians of its waits."""
 
     requests: int = 0
     events: int = 0
-    request_delays_s: float = 0.0
-    event_delays_s: float = 0.0
-
-    @property
-    def request_s(self) -> float:
-        return self.request_delays_s / max(1, self.requests)
-
-    @property
-    def event_s(self) -> float:
-        return self.event_delays_s / max(1, self.events)
+    request_s: float = 0.0
+    event_s: float = 0.0
 
 
 @asynccontextmanager
@@ -62,13 +54,16 @@ async def proxy(upstream: str, truth: Truth, *options: str) -> AsyncIterator[str
             setattr(truth, name, told[name])
 
 
-async def compared(direct: str, gateway: str, max_time_s: float, tokens: str) -> dict[str, Any]:
+async def compared(
+    direct: str, gateway: str, *, max_time_s: float, tokens: str, probes: int
+) -> dict[str, Any]:
     """The document of one comparison."""
     spec = CompareSpec(
         direct=TargetSpec(name="direct", url=direct, model="paced"),
         gateway=TargetSpec(name="gateway", url=gateway, model="paced"),
         tokens=tuple(map(int, tokens.split(","))),
         rounds=100_000,
+        probes=probes,
         max_time_s=max_time_s,
     )
     result = await CompareRun(spec).run()
@@ -84,9 +79,10 @@ async def measured(args: argparse.Namespace) -> dict[str, Any]:
         direct = await enter(proxy(engine, plain))
         waits = ("--request", f"{args.request}", "--event", f"{args.event}")
         gateway = await enter(proxy(engine, delayed, *waits))
-        told = await compared(direct, gateway, args.max_time, args.tokens)
+        asked = {"tokens": args.tokens, "probes": args.probes}
+        told = await compared(direct, gateway, max_time_s=args.max_time, **asked)
         buffer = await enter(proxy(engine, held, "--hold", "0"))
-        buffered = await compared(direct, buffer, _HOLD_TIME_S, args.tokens)
+        buffered = await compared(direct, buffer, max_time_s=_HOLD_TIME_S, **asked)
     ttft_s = delayed.request_s + delayed.event_s - plain.request_s - plain.event_s
     regression = told["regression"] or {}
     return {
@@ -122,6 +118,7 @@ def main() -> int:
     parser.add_argument("--gap", type=float, default=0.001, help="between tokens")
     parser.add_argument("--ttft", type=float, default=0.0)
     parser.add_argument("--tokens", default="50,200,500")
+    parser.add_argument("--probes", type=int, default=30, help="short pairs a round")
     parser.add_argument("--max-time", type=float, default=170.0)
     told = uvloop.run(measured(parser.parse_args()))
     print(json.dumps(told, indent=2))

@@ -34,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--input-tokens", default="200", metavar="N", help="or LAW:MEAN:DEV (default: 200)")
     add("--text", choices=("ko", "en"), default="en", help="language of the prompts")
     add("--rounds", type=int, default=100, metavar="N", help="at most (default: 100)")
-    add("--warmup-rounds", type=int, default=2, metavar="N", help="not counted (default: 2)")
+    add("--probes", type=int, default=8, metavar="N", help="short pairs a round, for TTFT alone")
+    add("--warmup-rounds", type=int, default=1, metavar="N", help="not counted (default: 1)")
     add("--max-time", type=float, default=180.0, metavar="S", help="default: 180")
     add("--half-width-us", type=float, metavar="US", help="end when TTFT's interval is ± so much")
     add("--free-length", action="store_true", help="let answers end where they like")
@@ -92,6 +93,7 @@ def asked_of(args: argparse.Namespace) -> "CompareSpec":
         input=parse_length("--input-tokens", args.input_tokens),
         language=Language(args.text),
         rounds=at_least("--rounds", args.rounds, 1),
+        probes=at_least("--probes", args.probes, 0),
         warmup_rounds=at_least("--warmup-rounds", args.warmup_rounds, 0),
         max_time_s=above_zero("--max-time", args.max_time),
         half_width_s=_micro("--half-width-us", args.half_width_us),

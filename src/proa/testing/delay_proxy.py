@@ -13,6 +13,7 @@ import asyncio
 import json
 import signal
 import time
+from statistics import median
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -24,17 +25,25 @@ _LAST = b"\r\n0\r\n\r\n"
 
 
 class Hop(msgspec.Struct, kw_only=True):
-    """What it does, and the truth of what it did: sums over all requests and events."""
+    """What it does, and the truth of what it did: each wait, in seconds."""
 
     host: str
     port: int
     request_s: float = 0.0
     event_s: float = 0.0
     hold: int = 1
-    requests: int = 0
     events: int = 0
-    request_delays_s: float = 0.0
-    event_delays_s: float = 0.0
+    request_waits_s: list[float] = []
+    event_waits_s: list[float] = []
+
+    def truth(self) -> dict[str, float]:
+        """Counts, and the median wait before a request and before an event."""
+        return {
+            "requests": len(self.request_waits_s),
+            "events": self.events,
+            "request_s": median(self.request_waits_s or [0.0]),
+            "event_s": median(self.event_waits_s or [0.0]),
+        }
 
 
 def waited(seconds: float) -> float:
@@ -74,8 +83,7 @@ class ClientSide(asyncio.Protocol):
             up.write(data)
 
     def data_received(self, data: bytes) -> None:
-        self._hop.requests += 1
-        self._hop.request_delays_s += waited(self._hop.request_s)
+        self._hop.request_waits_s.append(waited(self._hop.request_s))
         if self._up is None:
             self._early.append(data)
         else:
@@ -99,7 +107,7 @@ class EngineSide(asyncio.Protocol):
         events = data.count(_EVENT)
         hop.events += events
         if events and hop.event_s:
-            hop.event_delays_s += waited(hop.event_s * events)
+            hop.event_waits_s.append(waited(hop.event_s * events) / events)
         self._held.append(data)
         held = sum(piece.count(_EVENT) for piece in self._held)
         whole = not events or data.endswith(_LAST)
@@ -123,7 +131,7 @@ async def serve(hop: Hop, *, port: int) -> None:
     print(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", flush=True)
     await ended.wait()
     listener.close()
-    print(json.dumps(msgspec.to_builtins(hop)), flush=True)
+    print(json.dumps(hop.truth()), flush=True)
 
 
 def main() -> None:

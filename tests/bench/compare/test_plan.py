@@ -26,6 +26,13 @@ def test_each_round_has_each_length_and_two_rounds_have_both_orders(
     assert len(set(numbers)) == len(numbers)
 
 
+def test_probes_go_in_between() -> None:
+    first, second = islice(planned_rounds((50, 2), seed=1, probes=3), 2)
+    assert sum(pair.is_probe for pair in first) == sum(pair.is_probe for pair in second) == 3
+    assert [pair.tokens for pair in first if pair.is_probe] == [2, 2, 2]
+    assert sum(pair.direct_first for pair in (*first, *second)) == 5
+
+
 def test_order_and_numbers_are_by_lot() -> None:
     pairs = [pair for planned in islice(planned_rounds((50,), seed=1), 40) for pair in planned]
     assert {pair.direct_first for pair in pairs} == {True, False}

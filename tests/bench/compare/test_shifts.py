@@ -55,6 +55,12 @@ def test_failures_are_in_no_shift_and_counted_by_side() -> None:
     assert first.direct.requests == 9
 
 
+def test_probes_are_in_the_ttft_alone() -> None:
+    pairs = [*rounds(0.002, 0.0), pair(steady(0.1, 0.01, 2), steady(0.11, 0.01, 2), is_probe=True)]
+    assert len(differences(pairs, "ttft_s")) == 25
+    assert len(differences(pairs, "tpot_s")) == len(differences(pairs, "e2e_s")) == 24
+
+
 def test_a_round_without_all_lengths_has_no_line() -> None:
     pairs = rounds(0.002, 0.0)
     told = line(pairs[:-1])

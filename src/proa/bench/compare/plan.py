@@ -11,6 +11,7 @@ from itertools import count
 
 import msgspec
 
+from proa.bench.compare.spec import PROBE_TOKENS
 from proa.bench.workloads import Prompt, Prompts
 
 _FIRST_NUMBER = 1_000_000
@@ -23,22 +24,27 @@ class PlannedPair(msgspec.Struct, frozen=True):
     tokens: int
     direct_first: bool
     numbers: tuple[int, int]
+    is_probe: bool = False
 
 
-def planned_rounds(tokens: Sequence[int], *, seed: int) -> Iterator[list[PlannedPair]]:
-    """Rounds without end: each length once, lengths shuffled, who goes first by lot.
+def planned_rounds(
+    tokens: Sequence[int], *, seed: int, probes: int = 0
+) -> Iterator[list[PlannedPair]]:
+    """Rounds without end: each length once and the probes, shuffled, who goes first by lot.
 
     Of two rounds, each length goes first to each side once, so that order cancels.
     """
     dice = random.Random(f"{seed} order")
     number = _FIRST_NUMBER
+    lengths = [*tokens, *([PROBE_TOKENS] * probes)]
     leads: dict[int, bool] = {}
     for index in count():
         pairs = []
-        for length in dice.sample(list(tokens), len(tokens)):
-            leads[length] = dice.random() < 0.5 if index % 2 == 0 else not leads[length]
+        for turn in dice.sample(range(len(lengths)), len(lengths)):
+            leads[turn] = dice.random() < 0.5 if index % 2 == 0 else not leads[turn]
             numbers = (number, number + 1) if dice.random() < 0.5 else (number + 1, number)
-            pairs.append(PlannedPair(index, length, leads[length], numbers))
+            is_probe = turn >= len(tokens)
+            pairs.append(PlannedPair(index, lengths[turn], leads[turn], numbers, is_probe))
             number += 2
         yield pairs
 

@@ -121,7 +121,7 @@ class CompareRun:
     async def _rounds(self, targets: list[TargetLoad], prompts: Prompts) -> None:
         spec = self._spec
         self._on_phase("warmup")
-        for planned in planned_rounds(spec.tokens, seed=spec.seed):
+        for planned in planned_rounds(spec.tokens, seed=spec.seed, probes=spec.probes):
             index = planned[0].round - spec.warmup_rounds
             if index >= spec.rounds or self._is_over():
                 return
@@ -168,6 +168,7 @@ class CompareRun:
             direct=samples[0],
             gateway=samples[1],
             is_warmup=is_warmup,
+            is_probe=pair.is_probe,
         )
 
 

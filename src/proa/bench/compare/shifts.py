@@ -47,11 +47,15 @@ class LineStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def differences(pairs: Sequence[PairSample], metric: str) -> list[float]:
-    """Gateway minus direct over whole pairs that have the metric on both sides."""
+    """Gateway minus direct over whole pairs that have the metric on both sides.
+
+    Probes are in the TTFT's alone.
+    """
     found = []
     for pair in pairs:
         direct, gateway = (getattr(sample, metric) for sample in pair.sides)
-        if pair.is_whole and direct is not None and gateway is not None:
+        counts = pair.is_whole and (metric == "ttft_s" or not pair.is_probe)
+        if counts and direct is not None and gateway is not None:
             found.append(gateway - direct)
     return found
 

@@ -9,10 +9,12 @@ from proa.bench.workloads import Language
 from proa.errors import FieldError
 
 SIDES = ("direct", "gateway")
+PROBE_TOKENS = 2
 
 
 class CompareSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Each round asks both sides for each of the output lengths `tokens`, in random order.
+    """Each round asks both sides for each of the output lengths `tokens`, in random order, and
+    `probes` times for two tokens, which cost little and make the shift of the TTFT precise.
 
     It ends after `rounds`, after `max_time_s`, or as soon as the interval of the TTFT's shift
     is at most ± `half_width_s` wide (None: not asked). `margin_s` bounds the shift of the TTFT,
@@ -26,7 +28,8 @@ class CompareSpec(msgspec.Struct, frozen=True, kw_only=True):
     input: LengthSpec = LengthSpec(200)
     language: Language = Language.ENGLISH
     rounds: int = 100
-    warmup_rounds: int = 2
+    probes: int = 8
+    warmup_rounds: int = 1
     max_time_s: float = 180.0
     half_width_s: float | None = None
     margin_s: float | None = None
@@ -43,7 +46,10 @@ class CompareSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt's two requests, one after the other; `tokens` is the length asked."""
+    """One prompt's two requests, one after the other; `tokens` is the length asked.
+
+    A probe counts for the TTFT alone.
+    """
 
     round: int
     tokens: int
@@ -51,6 +57,7 @@ class PairSample(msgspec.Struct, frozen=True, kw_only=True):
     direct: RequestSample
     gateway: RequestSample
     is_warmup: bool = False
+    is_probe: bool = False
 
     @property
     def sides(self) -> tuple[RequestSample, RequestSample]:

@@ -50,7 +50,10 @@ class MarginTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareStats(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the pairs say; `unequal_lengths` are output lengths that the sides did not share."""
+    """All that the pairs say; `unequal_lengths` are output lengths that the sides did not share.
+
+    `pairs` are the whole ones without the probes.
+    """
 
     verdict: Verdict
     pairs: int
@@ -69,14 +72,15 @@ def compare_stats(result: CompareResult) -> CompareStats:
     spec, pairs = result.spec, result.measured
     asked = (("ttft_s", spec.margin_s), ("tpot_s", spec.token_margin_s))
     margins = [margin_test(pairs, name, bound) for name, bound in asked if bound is not None]
-    flow, unequal = buffering(pairs), unequal_lengths(pairs)
+    full = [pair for pair in pairs if not pair.is_probe]
+    flow, unequal = buffering(full), unequal_lengths(full)
     return CompareStats(
         verdict=verdict_of(pairs, flow, unequal, margins),
-        pairs=sum(pair.is_whole for pair in pairs),
+        pairs=sum(pair.is_whole for pair in full),
         ttft_s=shift(differences(pairs, "ttft_s")),
         tpot_s=shift(differences(pairs, "tpot_s")),
-        lengths=length_shifts(pairs),
-        line=line(pairs),
+        lengths=length_shifts(full),
+        line=line(full),
         margins=margins,
         buffering=flow,
         order_s=order_shift(pairs),
