@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.cli.plan_worked import PLACED, answer, flags
 
-from proa.cli.plan_blocks import Bullets, Grid, Page, Prose, Section
-from proa.cli.plan_markdown import markdown_page
+from proa.cli.page_blocks import Bullets, Grid, Page, Prose, Section
+from proa.cli.page_markdown import markdown_page
 from proa.cli.plan_plots import MemoryBar, SpeedPoint, memory_plot, speed_plot
 from proa.cli.plan_text import COLUMNS, text_page, wrapped
 from proa.cli.svg import axis
@@ -69,9 +69,9 @@ def test_html_is_whole_and_fetches_nothing(
 
 def test_names_cannot_break_out_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     page = Page("en", "<script>", "&", (("<b>", "|"),), (Section("*x*", (Prose("a_b<i>"),)),))
-    from proa.cli.plan_html import html_page
+    from proa.cli.page_html import html_page
 
-    html = html_page(page, footer="<", confirmed=False)
+    html = html_page(page, footer="<")
     assert "<script>" not in html
     assert "<i>" not in html
     assert "a\\_b&lt;i>" in markdown_page(page)

@@ -9,7 +9,7 @@ from typing import Any
 from proa.bench.keep.kept_run import KeptRun
 from proa.bench.keep.verify import DATA_ID
 from proa.cli.bench_report_page import look, page_of
-from proa.cli.plan_html import html_page
+from proa.cli.page_html import html_page
 from proa.cli.texts import Texts
 
 
@@ -19,12 +19,8 @@ def html_report(report: Mapping[str, Any], runs: Sequence[KeptRun], texts: Texts
     footer = texts.say(
         "footer", version=report["proa"], date=f"{datetime.fromtimestamp(started, UTC):%Y-%m-%d}"
     )
-    page = html_page(page_of(report, runs, texts, is_html=True), footer=footer, confirmed=False)
     style = (pkgutil.get_data(__package__, "bench_page.css") or b"").decode()
     data = json.dumps(report, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    script = f'<script type="application/json" id="{DATA_ID}">{data}</script>'
-    return (
-        page.replace("</style>", f"{style}</style>", 1)
-        .replace('class="status"', f'class="status {look(report)}"', 1)
-        .replace("</body>", f"{script}\n</body>", 1)
-    )
+    script = f'<script type="application/json" id="{DATA_ID}">{data}</script>\n'
+    page = page_of(report, runs, texts, is_html=True)
+    return html_page(page, footer=footer, look=look(report), style=style, data=script)

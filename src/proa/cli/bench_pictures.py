@@ -17,7 +17,7 @@ from proa.cli.bench_plots import (
     violins_plot,
 )
 from proa.cli.bench_report_sections import by_load, load_name
-from proa.cli.plan_blocks import Block, Plot, Prose
+from proa.cli.page_blocks import Block, Plot, Prose
 from proa.cli.texts import Texts
 
 Document = Mapping[str, Any]

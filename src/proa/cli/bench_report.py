@@ -58,7 +58,7 @@ def _document(args: argparse.Namespace, runs: Any, report: dict[str, Any], texts
 
     from proa.cli.bench_html import html_report
     from proa.cli.bench_report_page import page_of
-    from proa.cli.plan_markdown import markdown_page
+    from proa.cli.page_markdown import markdown_page
 
     if args.format == "html":
         out = args.out or args.files[0].with_suffix(".html")

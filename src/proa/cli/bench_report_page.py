@@ -6,7 +6,7 @@ from typing import Any
 from proa.bench.keep.kept_run import KeptRun
 from proa.cli import bench_report_sections as parts
 from proa.cli.bench_tables import NONE, number
-from proa.cli.plan_blocks import Page, Section
+from proa.cli.page_blocks import Page, Section
 from proa.cli.texts import Texts
 
 Document = Mapping[str, Any]

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from proa.bench.keep.kept_run import KeptRun
-from proa.cli.bench_phrases import bound_told, in_language
+from proa.cli.bench_phrases import bound_told, in_language, load_told, reason_told
 from proa.cli.bench_tables import NONE, number, percent
-from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Prose
+from proa.cli.page_blocks import Block, Bullets, Code, Grid, Prose
 from proa.cli.texts import Texts
 
 Document = Mapping[str, Any]
@@ -24,11 +24,7 @@ _CLIENT_COLUMNS = ("visit", "load", "client", "delay", "lag", "cpu", "runqueue",
 
 def load_name(level: Document, texts: Texts) -> str:
     """`24 users`, a rate, or the trace."""
-    if level["users"] is not None:
-        return texts.say("load_users", users=level["users"])
-    if level["rate"] is not None:
-        return texts.say("load_rate", rate=level["rate"])
-    return texts.say("load_trace")
+    return load_told(level["users"], level["rate"], texts)
 
 
 def by_load(levels: Sequence[Document]) -> list[list[Document]]:
@@ -101,7 +97,8 @@ def _boundary(boundary: Document, texts: Texts) -> str:
     if boundary["decided"] and boundary["estimate"] is not None:
         estimate = number(boundary["estimate"], 0)
         return texts.say("boundary_sentence_short", estimate=estimate, **_ends(boundary, texts))
-    sentence = texts.say("boundary_sentence_open", **_ends(boundary, texts))
+    key = "boundary_sentence_above" if boundary["high"] is None else "boundary_sentence_open"
+    sentence = texts.say(key, **_ends(boundary, texts))
     more, minutes = boundary.get("more_requests"), boundary.get("more_minutes")
     if more is None or minutes is None:
         return sentence
@@ -113,21 +110,8 @@ def _reasons(reasons: Sequence[Document], texts: Texts) -> list[Block]:
         return []
     key = "reason_over" if reasons[0]["is_over"] else "reason_highest"
     said = texts.say(key, load=load_name(reasons[0], texts))
-    items = tuple(
-        texts.say(f"reason_{reason['limit']}", **_evidence(reason["evidence"]))
-        for reason in reasons
-    )
+    items = tuple(reason_told(reason["limit"], reason["evidence"], texts) for reason in reasons)
     return [Prose(said), Bullets(items)]
-
-
-def _evidence(evidence: Document) -> dict[str, str]:
-    """Numbers under their names, seconds also as `…_ms`, shares as `…_pct`."""
-    told = {}
-    for name, value in evidence.items():
-        told[name] = number(value, 0 if value is not None and value == round(value) else 1)
-        told[f"{name}_ms"] = number(value, 1, _MILLI)
-        told[f"{name}_pct"] = number(value, 0, 100)
-    return told
 
 
 def clause(told: Document, texts: Texts) -> list[Block]:

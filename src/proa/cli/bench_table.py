@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from proa.bench.health import worst
 from proa.bench.level_search import boundary_of_run, drift_of_run
 from proa.bench.levels import LevelStats
+from proa.bench.limits import reasons_of
 from proa.bench.percentiles import Summary
 from proa.bench.run import RunResult
 from proa.bench.statistics.boundary_text import boundary_text
+from proa.cli.bench_phrases import in_language, reasons_told
 from proa.cli.texts import Texts, columns
 
 _NONE = "-"
@@ -46,11 +48,14 @@ def _notes(result: RunResult, texts: Texts) -> list[str]:
     boundary = boundary_of_run(result.spec, result.visits)
     if boundary is not None and result.spec.slo is not None:
         notes.append(boundary_text(boundary, result.spec.slo, texts.language))
+    phrases = Texts("bench_report", texts.language)
+    notes += reasons_told(reasons_of(result.visits, result.spec.slo), phrases)
     verdict = worst(visit.stats.client.verdict for visit in result.visits)
     notes += [texts.say("client_verdict", verdict=texts.say(str(verdict)))]
     for number, visit in enumerate(result.visits, start=1):
         told = [*visit.stats.client.reasons, *visit.stats.warnings]
-        notes += [f"  {texts.say('visit', number=number)}: {text}" for text in told]
+        said = (in_language(text, phrases) for text in told)
+        notes += [f"  {texts.say('visit', number=number)}: {text}" for text in said]
     check = result.check
     if check is not None and check.stamp_delay_p99_s is not None:
         notes.append(

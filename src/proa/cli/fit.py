@@ -83,7 +83,7 @@ def _printed(told: "FitAnswer", form: str, language: str) -> str:
 
     page = fit_page(told, Texts("fit", language))
     if form == "markdown":
-        from proa.cli.plan_markdown import markdown_page
+        from proa.cli.page_markdown import markdown_page
 
         return markdown_page(page)
     from proa.cli.plan_text import text_page

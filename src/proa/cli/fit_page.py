@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from proa.cli.fit_answer import FitAnswer
 from proa.cli.fit_log import engine_lines
-from proa.cli.plan_blocks import Bullets, Code, Grid, Page, Prose, Section
+from proa.cli.page_blocks import Bullets, Code, Grid, Page, Prose, Section
 from proa.cli.texts import Texts
 from proa.planner.fit_spec import FitPlan, MemoryLine
 

@@ -61,12 +61,12 @@ def told(asked: PlanAsked, form: str, language: str) -> str:
     texts = PlanTexts(language)
     page = page_of(document, texts, is_html=form == "html")
     if form == "html":
-        from proa.cli.plan_html import html_page
+        from proa.cli.page_html import html_page
 
         confirmed = document["status"] == "confirmed"
-        return html_page(page, footer=texts.say("footer"), confirmed=confirmed)
+        return html_page(page, footer=texts.say("footer"), look="confirmed" if confirmed else "")
     if form == "markdown":
-        from proa.cli.plan_markdown import markdown_page
+        from proa.cli.page_markdown import markdown_page
 
         return markdown_page(page)
     from proa.cli.plan_text import text_page

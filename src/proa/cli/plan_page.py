@@ -7,7 +7,7 @@ from proa.cli import plan_format as f
 from proa.cli import plan_sections as common
 from proa.cli import plan_sections_money as money
 from proa.cli import plan_sections_place as place
-from proa.cli.plan_blocks import Page, Section
+from proa.cli.page_blocks import Page, Section
 from proa.cli.plan_texts import PlanTexts
 
 Document = Mapping[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proa.cli import plan_format as f
-from proa.cli.plan_blocks import Plot
+from proa.cli.page_blocks import Plot
 from proa.cli.plan_plots import (
     Choice,
     MemoryBar,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proa.cli import plan_format as f
-from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Prose, Section
+from proa.cli.page_blocks import Block, Bullets, Code, Grid, Prose, Section
 from proa.cli.plan_texts import PlanTexts
 from proa.planner.model_sketch import SKETCHED
 from proa.planner.text import written

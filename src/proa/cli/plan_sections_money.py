@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proa.cli import plan_format as f
-from proa.cli.plan_blocks import Block, Code, Grid, Prose, Quote, Section
+from proa.cli.page_blocks import Block, Code, Grid, Prose, Quote, Section
 from proa.cli.plan_sections import steps
 from proa.cli.plan_texts import PlanTexts
 from proa.planner.text import written

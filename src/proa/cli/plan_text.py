@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
+from proa.cli.page_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
 from proa.cli.texts import columns as columns_of
 
 COLUMNS = 100

@@ -1,6 +1,6 @@
-"""A plan's page as Markdown."""
+"""A page as Markdown."""
 
-from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
+from proa.cli.page_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
 
 
 def markdown_page(page: Page) -> str:

@@ -1,17 +1,20 @@
-"""A plan's page as one HTML file: style and pictures inside, nothing fetched."""
+"""A page as one HTML file: style and pictures inside, nothing fetched."""
 
 import pkgutil
 from html import escape
 
-from proa.cli.plan_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
+from proa.cli.page_blocks import Block, Bullets, Code, Grid, Page, Plot, Prose, Quote
 
 _SHORT = 18
 
 
-def html_page(page: Page, *, footer: str, confirmed: bool) -> str:
-    """The whole document; light or dark as the reader's screen is, and fit for printing."""
-    style = (pkgutil.get_data(__package__, "plan_page.css") or b"").decode()
-    mark = "status confirmed" if confirmed else "status"
+def html_page(page: Page, *, footer: str, look: str = "", style: str = "", data: str = "") -> str:
+    """The whole document; `look` is a class of its status, `style` and `data` are put in as well.
+
+    Light or dark as the reader's screen is, and fit for printing.
+    """
+    style = (pkgutil.get_data(__package__, "page.css") or b"").decode() + style
+    mark = f"status {look}".rstrip()
     parts = [
         f'<!doctype html>\n<html lang="{page.language}">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -24,7 +27,7 @@ def html_page(page: Page, *, footer: str, confirmed: bool) -> str:
         parts.append(f"<section><h2>{escape(section.title)}</h2>")
         parts += [_block(block) for block in section.blocks]
         parts.append("</section>")
-    parts.append(f"<footer>{escape(footer)}</footer>\n</body>\n</html>\n")
+    parts.append(f"<footer>{escape(footer)}</footer>\n{data}</body>\n</html>\n")
     return "\n".join(parts)
 
 
