@@ -89,16 +89,16 @@ async def measured(args: argparse.Namespace) -> dict[str, Any]:
         "took_s": told["took_s"],
         "pairs": told["pairs"],
         "client": told["client"],
-        "ttft": _beside(told["shift"]["ttft_s"], ttft_s),
-        "per_request": _beside(regression.get("per_request_s"), delayed.request_s),
-        "per_token": _beside(regression.get("per_token_s"), None),
-        "tpot": _beside(told["shift"]["tpot_s"], None),
+        "ttft": beside(told["shift"]["ttft_s"], ttft_s),
+        "per_request": beside(regression.get("per_request_s"), delayed.request_s),
+        "per_token": beside(regression.get("per_token_s"), None),
+        "tpot": beside(told["shift"]["tpot_s"], None),
         "signs": told["buffering"]["signs"],
         "held_back": {"verdict": buffered["verdict"], "signs": buffered["buffering"]["signs"]},
     }
 
 
-def _beside(found: dict[str, Any] | None, truth_s: float | None) -> dict[str, Any] | None:
+def beside(found: dict[str, Any] | None, truth_s: float | None) -> dict[str, Any] | None:
     """An interval with its half-width, and whether the truth lies in it."""
     if found is None or found["low"] is None:
         return None
