@@ -113,7 +113,7 @@ def time_plot(
         frame.band(start_s, stop_s, "span", name)
     for one in series:
         frame.line(one.points, one.look)
-    keys = [(f"key {one.look}-key", one.name) for one in series]
+    keys = [(f"key {one.look.split()[0]}-key", one.name) for one in series]
     return (legend(keys) if len(keys) > 1 else "") + frame.drawn(titles[1])
 
 

@@ -70,6 +70,10 @@ def verdict(told: Document, texts: Texts) -> list[Block]:
     blocks: list[Block] = []
     if told["stopped"] is not None:
         blocks.append(Bullets((texts.say(f"stopped_{told['stopped']}"),), warns=True))
+    invalid = [each for each in told["levels"] if each["client"]["verdict"] == "invalid"]
+    if invalid:
+        visits = ", ".join(str(level["visit"] + 1) for level in invalid)
+        blocks.append(Bullets((texts.say("client_warning", visits=visits),), warns=True))
     slo = told["conditions"]["slo"]
     if slo is not None:
         key = "sentence_mean" if slo["rule"] == "mean" else "sentence_slo"
