@@ -7,6 +7,7 @@ window; the load is kept up by fillers until all of them have ended.
 
 from bisect import bisect_left, insort
 from enum import StrEnum
+from math import inf, nextafter
 
 import msgspec
 
@@ -114,7 +115,7 @@ class LevelWatch:
         if settled >= wanted:
             first = self._ended[:wanted]
             end_s = max(end_s for _, end_s in first)
-            after_last_s = self._ended[wanted][0] if len(self._ended) > wanted else end_s
+            after_last_s = nextafter(first[-1][0], inf)  # those sent since then are fillers
             self.window = LevelWindow(self.start_s, end_s, after_last_s, Cause.REQUESTS)
 
     def _by_duration(self) -> None:
