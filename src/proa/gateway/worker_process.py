@@ -107,7 +107,7 @@ class WorkerProcess:
         closed loop are busy in one instant is chance.
         """
         on_the_way = self.handed - self.row[Header.ACCEPTED]
-        return self.row[Header.CONNECTIONS] + self.row[Header.OPEN_EXCHANGES] + 2 * on_the_way
+        return 2 * self.row[Header.CONNECTIONS] + self.row[Header.OPEN_EXCHANGES] + 3 * on_the_way
 
     def hand(self, client: socket.socket) -> bool:
         """Pass an accepted client on; false when the worker's queue is full."""
