@@ -101,7 +101,7 @@ class WorkerProcess:
         return self._writer is not None and self._writer.transport.get_write_buffer_size() > 0
 
     def load(self) -> int:
-        """Connections, those on their way included, and once more those with an open exchange.
+        """Connections twice, those on their way too, and once more those with an open exchange.
 
         Open exchanges alone tell little when they are short: which connections of a
         closed loop are busy in one instant is chance.
