@@ -7,11 +7,11 @@ import msgspec
 from proa.catalog.gpus import find_gpu
 from proa.catalog.models import find_model
 from proa.domain.llm import ExpertFeed, GroupedAttention, LatentAttention, LinearAttention, LlmSpec
-from proa.planner.fit_spec import FitSpec
-from proa.planner.kv_cache import parse_kv_dtype
+from proa.planner.fit.profiles import parse_version
+from proa.planner.fit.spec import FitSpec
 from proa.planner.layout import LayoutSpec
-from proa.planner.profiles import parse_version
-from proa.planner.weights import with_precision
+from proa.planner.memory.kv_cache import parse_kv_dtype
+from proa.planner.memory.weights import with_precision
 
 BOOTS = Path(__file__).parents[2] / "tests" / "planner" / "data" / "boots.jsonl"
 

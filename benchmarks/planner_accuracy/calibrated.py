@@ -6,9 +6,9 @@ from itertools import permutations
 from benchmarks.planner_accuracy.boots import BootRow, boot_rows, boot_spec, kinds
 from benchmarks.planner_accuracy.memory import MemoryCase, MemoryStats, memory_stats
 from proa.planner.boot_log.facts import GIB, BootFlags, BootLog
-from proa.planner.boot_start import Kinship, kinship, same_machine
-from proa.planner.calibration import calibrated_fit
-from proa.planner.fit import fit
+from proa.planner.calibration.boot_start import Kinship, kinship, same_machine
+from proa.planner.calibration.start import calibrated_fit
+from proa.planner.fit.fit import fit
 
 _SLICES = ("all", "dense", "moe", "mla", "hybrid", "windows", "quantised", "amd", "consumer")
 

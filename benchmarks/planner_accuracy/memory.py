@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from benchmarks.planner_accuracy.boots import BootRow, boot_rows, boot_spec, kinds
-from proa.planner.fit import fit
-from proa.planner.fit_spec import FitPlan
+from proa.planner.fit.fit import fit
+from proa.planner.fit.spec import FitPlan
 
 GIB = 2**30
 _SLICES = (

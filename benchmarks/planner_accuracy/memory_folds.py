@@ -12,17 +12,17 @@ import numpy as np
 
 from benchmarks.planner_accuracy.boots import BootRow, boot_rows, boot_spec
 from benchmarks.planner_accuracy.memory import GIB, MemoryCase, by_kind, table
-from proa.planner.fit import fit
-from proa.planner.fit_spec import FitSpec, MeasuredMemory
-from proa.planner.profiles import nearest, parse_version
-from proa.planner.vllm_overheads import (
+from proa.planner.fit.fit import fit
+from proa.planner.fit.profiles import nearest, parse_version
+from proa.planner.fit.spec import FitSpec, MeasuredMemory
+from proa.planner.fit.vllm_overheads import (
     batch_of,
     expert_buffer_bytes,
     graph_bytes,
     keeps_expert_buffers,
     non_torch_kind,
 )
-from proa.planner.vllm_versions import VLLM_VERSIONS
+from proa.planner.fit.vllm_versions import VLLM_VERSIONS
 
 _SORTED_BYTES = 20.0
 _ROUNDS = 15

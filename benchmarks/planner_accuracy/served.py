@@ -8,12 +8,12 @@ from proa.catalog.gpus import find_gpu
 from proa.catalog.models import find_model
 from proa.domain.gpu import GpuSpec
 from proa.domain.llm import ExpertFeed, LatentAttention, LinearAttention, LlmSpec
-from proa.planner.fit import fit
-from proa.planner.fit_spec import FitSpec
-from proa.planner.kv_cache import KvDtype
+from proa.planner.fit.fit import fit
+from proa.planner.fit.spec import FitSpec
 from proa.planner.layout import LayoutSpec
-from proa.planner.performance import PerformanceSpec
-from proa.planner.weights import with_precision
+from proa.planner.memory.kv_cache import KvDtype
+from proa.planner.memory.weights import with_precision
+from proa.planner.speed.performance import PerformanceSpec
 
 SERVED = Path(__file__).parents[2] / "tests" / "planner" / "data" / "serving.jsonl"
 

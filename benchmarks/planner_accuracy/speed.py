@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from benchmarks.planner_accuracy.served import ServedRow, kinds, served_rows, served_spec
-from proa.planner.performance import PerformancePlan, performance
+from proa.planner.speed.performance import PerformancePlan, performance
 
 
 class SpeedCase(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
 from benchmarks.planner_accuracy.served import ServedRow, served_rows, served_spec
-from proa.planner.efficiency import MEASURED_ENGINES, MEASURED_FAMILIES, serving_of
-from proa.planner.performance import MOST_PLACES, PerformanceSpec, engine_of, ranks_of
-from proa.planner.serving_formula import Engine, Load, Serving, closed_loop
-from proa.planner.step_formula import Pace, Work
+from proa.planner.speed.efficiency import MEASURED_ENGINES, MEASURED_FAMILIES, serving_of
+from proa.planner.speed.performance import MOST_PLACES, PerformanceSpec, engine_of, ranks_of
+from proa.planner.speed.serving_formula import Engine, Load, Serving, closed_loop
+from proa.planner.speed.step_formula import Pace, Work
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -17,7 +17,7 @@ from benchmarks.planner_accuracy.speed_fitting import (
     loads,
     planned,
 )
-from proa.planner.efficiency import MEASURED_ENGINES
+from proa.planner.speed.efficiency import MEASURED_ENGINES
 
 
 def _family_of(row: ServedRow) -> str:

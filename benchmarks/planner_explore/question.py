@@ -11,13 +11,13 @@ from proa.catalog.gpus import find_gpu, gpu_rows
 from proa.catalog.models import find_model
 from proa.domain.gpu import GpuSpec
 from proa.domain.llm import LlmSpec
-from proa.planner.explore import explore
-from proa.planner.explore_spec import REPLICAS, ExploreSpec
-from proa.planner.fit_spec import FitSpec
-from proa.planner.kv_cache import KvDtype
-from proa.planner.need import NeedSpec
-from proa.planner.placement import PlacementSpec, place
-from proa.planner.weights import with_precision
+from proa.planner.explore.explore import explore
+from proa.planner.explore.spec import REPLICAS, ExploreSpec
+from proa.planner.fit.spec import FitSpec
+from proa.planner.memory.kv_cache import KvDtype
+from proa.planner.memory.weights import with_precision
+from proa.planner.place.need import NeedSpec
+from proa.planner.place.placement import PlacementSpec, place
 
 SESSIONS, INPUT_TOKENS, OUTPUT_TOKENS = 24, 7692, 500
 USER_TOKENS_PER_S, TTFT_S = 30.0, 2.0

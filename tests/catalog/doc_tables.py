@@ -12,8 +12,8 @@ from proa.domain.llm import (
     LinearAttention,
     LlmSpec,
 )
-from proa.planner.kv_cache import kv_bytes_per_token, parse_kv_dtype
-from proa.planner.tensors import active_parameter_count, parameter_count
+from proa.planner.memory.kv_cache import kv_bytes_per_token, parse_kv_dtype
+from proa.planner.memory.tensors import active_parameter_count, parameter_count
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "catalogue-rows.md"
 INTRODUCTION = """# Rows of the catalogue

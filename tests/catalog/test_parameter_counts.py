@@ -3,7 +3,7 @@
 import pytest
 
 from proa.catalog.models import find_model
-from proa.planner.tensors import parameter_count
+from proa.planner.memory.tensors import parameter_count
 
 HUB = "safetensors totals of the hub, as copied in github.com/debaditc/kvfit build_registry.py"
 API = "totals of the hub's API in public repositories (a table of mixture-of-experts models)"

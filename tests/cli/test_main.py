@@ -134,7 +134,18 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("verb", "absent"),
     [
-        ("keys", {"asyncio", "httpx", "starlette", "uvicorn", "uvloop", "rich", "proa.cli.serve"}),
+        (
+            "keys",
+            {
+                "asyncio",
+                "httpx",
+                "starlette",
+                "uvicorn",
+                "uvloop",
+                "rich",
+                "proa.cli.serve",
+            },
+        ),
         ("check-config", {"asyncio", "httpx", "starlette", "uvicorn", "uvloop", "proa.cli.keys"}),
         ("serve", {"httpx", "starlette", "uvicorn", "uvloop", "proa.cli.keys"}),
     ],

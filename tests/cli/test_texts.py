@@ -8,9 +8,9 @@ import pytest
 from proa.cli.texts import columns, language_of, padded, texts_of
 
 VERBS = sorted(
-    path.name.removesuffix("_texts.toml")
-    for path in (Path(__file__).parents[2] / "src/proa/cli").glob("*_texts.toml")
-    if path.name != "demo_texts.toml"  # it has questions beside the texts, and a test of its own
+    path.stem
+    for path in (Path(__file__).parents[2] / "src/proa/cli/translations").glob("*.toml")
+    if path.name != "demo.toml"  # it has questions beside the texts, and a test of its own
 )
 
 

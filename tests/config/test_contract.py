@@ -12,7 +12,7 @@ from proa.config.contract import read_contract
 from proa.config.faults import ConfigFaults
 from proa.config.load import load
 from proa.domain.contract import ContractLimits, ContractRule, ContractSpec
-from proa.planner.contract_toml import contract_toml
+from proa.planner.promise.contract_toml import contract_toml
 
 ENGINE = "[[engines]]\nname = 'main'\nurl = 'http://h:8000'\n"
 # The example of the design of proa.

@@ -4,7 +4,7 @@ from tests.planner.models import QWEN3_8B, dense
 
 from proa.catalog.gpus import find_gpu
 from proa.domain.llm import GroupedAttention, LayerGroup, LlmSpec
-from proa.planner.fit_spec import FitSpec
+from proa.planner.fit.spec import FitSpec
 from proa.planner.layout import LayoutSpec
 
 QWQ_32B = dense(

@@ -1,11 +1,10 @@
 """Stages of a pipeline, and layouts that cannot be."""
 
 import pytest
+from tests.planner import models
 
 from proa.errors import InputError
 from proa.planner.layout import LayoutSpec, pipeline_stages
-
-from . import models
 
 
 def test_the_last_stage_has_the_head_and_gets_no_more_layers() -> None:

@@ -16,16 +16,22 @@ import proa
 from proa.errors import InputError, ProaError
 
 VERBS = {
-    "demo": ("proa.cli.demo", "two real engines behind one gateway, here and now"),
-    "serve": ("proa.cli.serve", "run the gateway"),
+    "demo": ("proa.cli.demo.command", "two real engines behind one gateway, here and now"),
+    "serve": ("proa.cli.serve.command", "run the gateway"),
     "check-config": ("proa.cli.check_config", "say what proa.toml asks for, or all that is wrong"),
     "emulate": ("proa.cli.emulate", "an engine without a GPU, for trials and tests"),
     "plan": (
-        "proa.cli.plan",
+        "proa.cli.plan.command",
         "users to GPUs, speed, cost and clause; or GPUs to what they promise",
     ),
-    "fit": ("proa.cli.fit", "what one engine start would log: weights, KV cache, concurrency"),
-    "bench": ("proa.cli.bench", "measure an endpoint, and prove that the client was not the limit"),
+    "fit": (
+        "proa.cli.fit.command",
+        "what one engine start would log: weights, KV cache, concurrency",
+    ),
+    "bench": (
+        "proa.cli.bench.command",
+        "measure an endpoint, and prove that the client was not the limit",
+    ),
     "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),

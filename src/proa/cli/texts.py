@@ -1,4 +1,4 @@
-"""The texts of verbs in two languages, each verb's in `VERB_texts.toml` beside this file."""
+"""The texts of verbs in two languages, each verb's in `translations/VERB.toml`."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ class Texts:
 @cache
 def texts_of(verb: str) -> dict[str, dict[str, str]]:
     """All texts of a verb, by language and key; they are for `str.format`."""
-    text = pkgutil.get_data(__package__, f"{verb}_texts.toml") or b""
+    text = pkgutil.get_data(__package__, f"translations/{verb}.toml") or b""
     texts: dict[str, dict[str, str]] = tomllib.loads(text.decode())
     return texts
 

@@ -16,7 +16,7 @@ from proa.bench.keep.verify import (
     page_differences,
     read_report,
 )
-from proa.cli.bench_html import html_report
+from proa.cli.bench.report_html import html_report
 from proa.cli.texts import Texts
 from proa.errors import InputError
 

@@ -7,8 +7,8 @@ from benchmarks.planner_accuracy.speed import SpeedCase, by_kind, speed_cases, s
 from proa.catalog.gpus import find_gpu
 from proa.catalog.models import find_model
 from proa.catalog.step_times import STEP_TIMES
-from proa.planner.performance import PerformanceSpec, performance
-from proa.planner.weights import with_precision
+from proa.planner.memory.weights import with_precision
+from proa.planner.speed.performance import PerformanceSpec, performance
 
 # As recorded: TPOT's mean error at most, its share within 20 %, TTFT's share within 25 %.
 RECORDED = {

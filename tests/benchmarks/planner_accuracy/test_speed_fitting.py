@@ -6,13 +6,13 @@ from benchmarks.planner_accuracy.served import served_spec
 from benchmarks.planner_accuracy.speed_fitting import Loads, fitted, loads, names, planned
 
 from proa.catalog.gpus import find_gpu
-from proa.planner.efficiency import (
+from proa.planner.speed.efficiency import (
     MEASURED_ENGINES,
     MEASURED_FAMILIES,
     pace_of,
     serving_of,
 )
-from proa.planner.performance import performance
+from proa.planner.speed.performance import performance
 
 _GPUS = {"hopper": find_gpu("h100-80gb"), "blackwell": find_gpu("b200-180gb")}
 

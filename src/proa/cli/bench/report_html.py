@@ -1,0 +1,26 @@
+"""A measurement's report as one HTML file, with its own data inside; nothing is fetched."""
+
+import json
+import pkgutil
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from proa.bench.keep.kept_run import KeptRun
+from proa.bench.keep.verify import DATA_ID
+from proa.cli.bench.report_page import look, page_of
+from proa.cli.page.html import html_page
+from proa.cli.texts import Texts
+
+
+def html_report(report: Mapping[str, Any], runs: Sequence[KeptRun], texts: Texts) -> str:
+    """The whole page; the same report gives the same bytes."""
+    started = max(told["conditions"]["started_unix_s"] for told in report["runs"])
+    footer = texts.say(
+        "footer", version=report["proa"], date=f"{datetime.fromtimestamp(started, UTC):%Y-%m-%d}"
+    )
+    style = (pkgutil.get_data(__package__, "page.css") or b"").decode()
+    data = json.dumps(report, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    script = f'<script type="application/json" id="{DATA_ID}">{data}</script>\n'
+    page = page_of(report, runs, texts, is_html=True)
+    return html_page(page, footer=footer, look=look(report), style=style, data=script)

@@ -1,0 +1,172 @@
+"""Load an endpoint level by level and say how fast it serves, and whether that can be believed.
+
+Users send their next request as soon as the last one ended (--levels), or requests come by a
+schedule whatever the answers do (--rate), or as in a recorded trace (--trace). Nothing is sent
+twice, failures stay in every denominator, and what was not measured is null. Several URLs, or
+NAME=URL, are loaded together. Exit codes: 0 done, 2 wrong input, 3 the endpoint failed, 4 the
+SLO or contract was not met, 130 interrupted (what was measured is printed).
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proa.cli.texts import Texts, add_language, language_asked
+from proa.errors import OwnFault
+
+if TYPE_CHECKING:
+    from proa.bench.keep.run_file import RunFile
+    from proa.bench.run import RunResult
+    from proa.bench.run_spec import RunSpec
+
+FORMATS = ("text", "json")
+INTERRUPTED = 130
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("targets", nargs="+", metavar="URL", help="or NAME=URL")
+    target = parser.add_argument_group("target")
+    add = target.add_argument
+    add("--model", action="append", metavar="NAME", help="one for all, or one each; default: asked")
+    add("--path", action="append", metavar="PATH", help="default: /v1/chat/completions")
+    add("--header", action="append", default=[], metavar="NAME:VALUE", help="repeatable")
+    add("--api-key-env", action="append", metavar="NAME", help="variable with the API key")
+    add("--extra", metavar="JSON", help="further fields of each body, as an object")
+    add("--metrics-url", action="append", metavar="URL", help="the engine's, behind a gateway")
+    add("--insecure", action="store_true", help="believe any TLS certificate")
+    load = parser.add_argument_group("load")
+    add = load.add_argument
+    add("--levels", metavar="N,N,…", help="users at once (default: 8,16,24,32,48)")
+    add("--rate", metavar="R,R,…", help="requests per second, an open loop")
+    add("--arrival", choices=("constant", "poisson", "gamma"), default="poisson")
+    add("--burstiness", type=float, default=1.0, help="of gamma: 1 is Poisson")
+    add("--trace", type=Path, metavar="FILE.jsonl", help="replay times and lengths")
+    add("--trace-speed", type=float, default=1.0, help="2: twice as fast")
+    add("--requests", type=int, metavar="N", help="measured requests of a level")
+    add("--duration", type=float, metavar="S", help="of a level's window (default: 30)")
+    add("--warmup", type=float, default=10.0, metavar="S", help="at least (default: 10)")
+    add("--max-concurrency", type=int, metavar="N", help="of an open loop")
+    add("--timeout", type=float, default=300.0, metavar="S", help="of a request")
+    add("--max-time", type=float, metavar="S", help="of the whole run")
+    add("--order", choices=("random", "ascending"), default="random")
+    add("--no-repeat", action="store_true", help="do not visit the first level again")
+    add("--ladder-only", action="store_true", help="with --slo: no levels between those asked")
+    work = parser.add_argument_group("workload")
+    add = work.add_argument
+    add("--input-tokens", metavar="N|LAW:MEAN:DEV", help="law: normal, lognormal (default: 1000)")
+    add("--output-tokens", metavar="N|LAW:MEAN:DEV", help="default: 200")
+    add("--text", choices=("ko", "en"), help="language of the prompts")
+    add("--shared-prefix", type=float, default=0.0, metavar="SHARE", help="of the input")
+    add("--rag", metavar="CHUNKS[:SYSTEM[:QUESTION]]", help="retrieval: k passages; tokens")
+    add("--turns", type=int, default=1, metavar="N", help="of a conversation")
+    add("--dataset", type=Path, metavar="FILE.jsonl", help="messages, prompts or ShareGPT")
+    add("--repeat-prompts", action="store_true", help="the same prompts at each level")
+    add("--free-length", action="store_true", help="do not force the output length")
+    judge = parser.add_argument_group("judgement")
+    add = judge.add_argument
+    add("--slo", metavar="BOUNDS", help='as "user_tokens_per_s>=30,ttft_s<=2"')
+    add("--attainment", type=float, default=0.95, metavar="SHARE", help="that must keep it")
+    add("--contract", type=Path, metavar="proa.toml", help="load and SLO of its [contract]")
+    seen = parser.add_argument_group("conditions")
+    add = seen.add_argument
+    add("--gpu-metrics", action="append", default=[], metavar="URL", help="a GPU exporter's page")
+    add("--no-local-gpu", action="store_true", help="do not ask the GPUs of this machine")
+    add("--note", action="append", default=[], metavar="KEY=VALUE", help="kept with the run")
+    client = parser.add_argument_group("client")
+    add = client.add_argument
+    add("--processes", type=int, default=0, metavar="N", help="0: as many as needed")
+    add("--max-connections", type=int, metavar="N", help="hold each process back, for trials")
+    add("--no-self-check", action="store_true")
+    add("--seed", type=int, default=0)
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep all of the run in a new file")
+    add("--format", choices=FORMATS, default="text")
+    add_language(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from proa.bench.document import document
+    from proa.cli.bench.asked import asked_of
+
+    texts = Texts("bench_run", language_asked(args))
+    spec = asked_of(args)
+    result, kept = _kept(spec, texts, args.out)
+    if args.format == "json":
+        sys.stdout.write(json.dumps(document(result), ensure_ascii=False, indent=2) + "\n")
+    else:
+        from proa.cli.bench.table import table
+
+        sys.stdout.write(table(result, texts))
+    if not kept:
+        return OwnFault.exit_code
+    if result.stopped == "interrupted":
+        return INTERRUPTED
+    return _code(result, args.contract is not None)
+
+
+def _measured(spec: "RunSpec", texts: Texts, keep: "RunFile | None") -> "RunResult":
+    """The run; Ctrl-C ends it and keeps what it has, twice ends it at once."""
+    import asyncio
+    import signal
+
+    import uvloop
+
+    from proa.bench.listener import Listeners
+    from proa.bench.run import BenchRun
+    from proa.cli.bench.progress import Board
+
+    async def measure() -> "RunResult":
+        with Board(texts) as board:
+            bench = BenchRun(
+                spec,
+                on_progress=board.progress,
+                listener=Listeners(board, *([] if keep is None else [keep])),
+            )
+            loop = asyncio.get_running_loop()
+            task = asyncio.current_task()
+            assert task is not None
+
+            def interrupt() -> None:
+                loop.remove_signal_handler(signal.SIGINT)
+                loop.add_signal_handler(signal.SIGINT, task.cancel)
+                board.phase("interrupted")
+                bench.interrupt()
+
+            loop.add_signal_handler(signal.SIGINT, interrupt)
+            return await bench.run()
+
+    try:
+        return uvloop.run(measure())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _kept(spec: "RunSpec", texts: Texts, path: Path | None) -> tuple["RunResult", bool]:
+    """The run, and whether all of it is in its file; what is not is told."""
+    from proa.bench.keep.run_file import RunFile
+
+    keep = None if path is None else RunFile(path)
+    try:
+        result = _measured(spec, texts, keep)
+        if keep is not None:
+            stopped = None if result.stopped is None else str(result.stopped)
+            keep.finish(stopped=stopped, finished_unix_s=time.time())
+    finally:
+        if keep is not None:
+            keep.close()
+    if keep is None or keep.fault is None:
+        return result, True
+    lost = texts.say("not_kept", path=keep.path, rows=keep.waiting, fault=keep.fault)
+    print(f"proa: {lost}", file=sys.stderr)
+    return result, False
+
+
+def _code(result: "RunResult", has_contract: bool) -> int:
+    """4 where an SLO was asked and no level kept it; with a contract, each visit must."""
+    if result.spec.slo is None:
+        return 0
+    kept = [visit.stats.verdict == "pass" for visit in result.visits]
+    return 0 if kept and (all(kept) if has_contract else any(kept)) else 4

@@ -1,0 +1,135 @@
+"""`proa bench report`, `verify` and `import`, by what they print and their exit codes."""
+
+import csv
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tests.bench.keep.kept_runs import written
+
+from proa.cli.bench.phrases import in_language
+from proa.cli.main import main
+from proa.cli.texts import Texts, texts_of
+
+CONTRACT = """
+[contract]
+sessions = 1
+mean_input_tokens = 11
+user_tokens_per_s = 30
+ttft_p95_s = 2.0
+"""
+FOREIGN = Path(__file__).parents[2] / "bench" / "restate" / "data"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run.sqlite"
+    written(path)
+    return path
+
+
+def test_a_page_is_one_small_file_that_fetches_nothing(run: Path) -> None:
+    for language in ("ko", "en"):
+        out = run.with_name(f"{language}.html")
+        assert main(["bench", "report", str(run), "--lang", language, "--out", str(out)]) == 0
+        page = out.read_text(encoding="utf-8")
+        assert len(page.encode()) < 2_000_000
+        assert f'<html lang="{language}">' in page
+        assert re.findall(r'(?:src|href)="|url\(|@import|<link', page) == []
+        assert page.index("<svg") > page.index("<h2>")
+        assert main(["bench", "verify", str(out), str(run)]) == 0
+
+
+def test_a_forged_number_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run.with_name("r.json")
+    main(["bench", "report", str(run), "--format", "json", "--out", str(out)])
+    assert main(["bench", "verify", str(out), str(run), "--lang", "en"]) == 0
+    told = json.loads(out.read_text(encoding="utf-8"))
+    told["runs"][0]["levels"][0]["ttft_s"]["p50"] = 0.05
+    out.write_text(json.dumps(told), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["bench", "verify", str(out), str(run), "--lang", "en"]) == 4
+    assert "levels[0].ttft_s.p50: the report says 0.05" in capsys.readouterr().out
+
+
+def test_a_report_over_two_runs_wants_two_files(run: Path) -> None:
+    other = run.with_name("other.sqlite")
+    written(other)
+    out = run.with_name("two.html")
+    assert main(["bench", "report", str(run), str(other), "--out", str(out)]) == 0
+    assert main(["bench", "verify", str(out), str(run), str(other)]) == 0
+    assert main(["bench", "verify", str(out), str(run)]) == 2
+
+
+def test_a_contract_that_is_not_decided_is_not_kept(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract = run.with_name("proa.toml")
+    contract.write_text(CONTRACT, encoding="utf-8")
+    asked = ["bench", "report", str(run), "--contract", str(contract), "--format", "markdown"]
+    assert main([*asked, "--lang", "en"]) == 4
+    page = capsys.readouterr().out
+    assert page.startswith("# Measurement of m\n\n*contract not decided*")
+    assert "| Speed for each user | 30 tok/s or more, for 95% of the requests |" in page
+    assert main([*asked, "--lang", "ko"]) == 4
+    assert "| 동시 사용자 | 1 |" in capsys.readouterr().out
+
+
+def test_tables_have_a_row_for_each_request(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    assert main(["bench", "report", str(run), "--format", "csv", "--table", "requests"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 21
+    assert rows[7]["failure"] == "status"
+    assert main(["bench", "report", str(run), "--format", "csv"]) == 0
+    (level,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (level["users"], level["requests"], level["ttft_s.n"]) == ("1", "12", "11")
+    out = run.with_name("r.parquet")
+    assert main(["bench", "report", str(run), "--format", "parquet", "--out", str(out)]) == 0
+    table = parquet.read_table(out).to_pylist()
+    assert [row["ttft_s"] for row in table] == [float(row["ttft_s"]) for row in rows]
+
+
+def test_parquet_names_the_extra_that_is_missing(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bench", "report", str(run), "--format", "parquet"]
+    assert main(asked) == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main([*asked, "--out", str(run.with_name("r.parquet"))]) == 2
+    assert "proa[parquet]" in capsys.readouterr().err
+
+
+def test_files_of_other_tools_are_restated(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(FOREIGN / name) for name in ("vllm.json", "aiperf.jsonl", "guidellm.json")]
+    for language in ("ko", "en"):
+        assert main(["bench", "import", *files, "--lang", language]) == 0
+    told = capsys.readouterr().out
+    assert "vllm bench serve: m, 8 users, 4 requests, 0 failed" in told
+    assert "되살릴 수 없는 것:" in told
+    assert main(["bench", "import", *files, "--format", "json"]) == 0
+    levels = json.loads(capsys.readouterr().out)["levels"]
+    assert [level["tool"] for level in levels] == ["vllm bench serve", "aiperf", "guidellm"]
+    assert main(["bench", "import", __file__]) == 2
+
+
+@pytest.mark.parametrize("verb", ["bench_report", "bench_import"])
+def test_both_languages_have_the_same_texts(verb: str) -> None:
+    texts = texts_of(verb)
+    assert texts["ko"].keys() == texts["en"].keys()
+    for key, text in texts["en"].items():
+        names = re.findall(r"\{(\w*)", text)
+        assert sorted(re.findall(r"\{(\w*)", texts["ko"][key])) == sorted(names), key
+
+
+def test_what_the_bench_says_is_said_in_korean() -> None:
+    texts = Texts("bench_report", "ko")
+    assert (
+        in_language("stamps are late by 5.0 ms (P99)", texts) == "시각 기록이 5.0 ms 늦습니다(P99)"
+    )
+    assert in_language("something new", texts) == "something new"
