@@ -42,11 +42,12 @@ format: $(TEST)  ## format the code and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-setup-system:  ## what Debian has to provide: nginx to compare with, curl (root or sudo)
-	@missing=; for tool in nginx curl; do \
-		PATH="$$PATH:/usr/sbin:/sbin" command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+setup-system:  ## what Debian has to provide: nginx, curl, PostgreSQL, Redis (root or sudo)
+	@missing=; for tool in nginx curl postgres redis-server; do \
+		PATH="$$PATH:/usr/sbin:/sbin:$$(echo /usr/lib/postgresql/*/bin | tr ' ' :)" command -v $$tool >/dev/null \
+			|| missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] && exit 0; \
-	packages=$$(echo $$missing | sed 's/nginx/nginx-light/'); \
+	packages=$$(echo $$missing | sed 's/nginx/nginx-light/; s/postgres/postgresql/'); \
 	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
 	$$as_root apt-get update -qq && \
 	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$packages
