@@ -331,7 +331,7 @@ def test_a_route_to_a_model_that_its_engines_do_not_list_is_told(tmp_path: Path)
     assert 'no engine of this route has it; did you mean "qwen3-8b"?' in only_fault(tmp_path, text)
 
 
-@pytest.mark.parametrize("table", ["guard", "scaling", "tenants"])
+@pytest.mark.parametrize("table", ["guard", "scaling"])
 def test_a_table_of_a_later_version_is_refused_not_ignored(tmp_path: Path, table: str) -> None:
     told = only_fault(tmp_path, MINIMAL + f"[{table}]\n")
     problem = "is not supported by this version of proa"

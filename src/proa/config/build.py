@@ -10,6 +10,7 @@ from proa.config.dialect_fields import triton_fields
 from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
+from proa.config.tenants import tenant_specs
 from proa.control.settings import AdminKeySpec, ControlSettings
 from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
@@ -59,6 +60,7 @@ def gateway_settings(
         engines=engines,
         routing=_routing(table, engines, classifier),
         keys=keys,
+        tenants=tenant_specs(table),
         cors_allow_origins=tuple(table.cors.allow_origins or ()),
         limits=LimitsSettings(**_given(table.limits)),
         chat_templates={

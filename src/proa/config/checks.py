@@ -13,6 +13,7 @@ from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
 from proa.config.loops import loop_faults
+from proa.config.tenants import tenant_faults
 from proa.domain.dialect import CHAT_TEMPLATES
 from proa.gateway.settings import LimitsSettings
 from proa.routing.spec import BreakerSpec
@@ -55,7 +56,15 @@ def duplicate_names(data: dict[str, Any], key: str, field: str = "name") -> Foun
 
 
 def _unique_names(data: dict[str, Any]) -> Found:
-    for key in ("engines", "discovery", "models", "chat_templates", "routes", "adapters"):
+    for key in (
+        "engines",
+        "discovery",
+        "models",
+        "chat_templates",
+        "routes",
+        "adapters",
+        "tenants",
+    ):
         yield from duplicate_names(data, key)
     engines = _names(data, "engines")
     for index, name in enumerate(group_names(data)):
@@ -207,6 +216,7 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _qualities,
     _token_ranges,
     _tenants,
+    tenant_faults,
     _adapter_policy,
     _headers_once,
     _number_pairs,

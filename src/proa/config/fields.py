@@ -24,6 +24,7 @@ _PORT = re.compile(r"[0-9]{1,5}")
 _DNS_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?")
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123, as Kubernetes names
 _SELECTOR = re.compile(r"[A-Za-z0-9!=,._/() -]{1,512}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_TEXT = 256
 _LONGEST_CLASS = 64
@@ -106,6 +107,13 @@ def variable_name(value: str) -> str:
     return value
 
 
+def currency(value: str) -> str:
+    """A currency's code."""
+    if not _CURRENCY.fullmatch(value):
+        raise ValueError('the three letters of a currency (ISO 4217), such as "KRW"')
+    return value
+
+
 def file_path(value: str) -> str:
     """A file's path."""
     if not value or "\0" in value:
@@ -167,6 +175,7 @@ HeaderName = Annotated[str, AfterValidator(header_name)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
 KeyHash = Annotated[str, AfterValidator(key_hash)]
 VariableName = Annotated[str, AfterValidator(variable_name)]
+Currency = Annotated[str, AfterValidator(currency)]
 FilePath = Annotated[str, AfterValidator(file_path)]
 FilePathOrNone = Annotated[str, AfterValidator(file_path_or_none)]
 DnsAddress = Annotated[str, AfterValidator(dns_address)]
@@ -202,5 +211,7 @@ ShareAboveZero = Annotated[float, Field(gt=0, le=1)]
 Speed = Annotated[float, Field(gt=0, le=1_000_000)]
 LoadFactor = Annotated[float, Field(ge=1, le=100)]
 Weight = Annotated[float, Field(gt=0, le=1_000_000)]
+TenantWeight = Annotated[float, Field(ge=0.001, le=1000)]
+Money = Annotated[float, Field(ge=0, le=1e15)]
 Quality = Annotated[float, Field(ge=-1e9, le=1e9)]
 Status = Annotated[int, Field(ge=400, le=599)]

@@ -8,7 +8,6 @@ LATER_KEYS = frozenset(
     {
         "guard",
         "scaling",
-        "tenants",
         "routes.guard",
         "routes.match.pii",
     }

@@ -120,6 +120,30 @@ class RouteTable(Table):
     max_wait_s: f.SecondsOrOff | None = None
 
 
+class BudgetTable(Table):
+    per_month: f.Money
+    currency: f.Currency | None = None
+    per_million_input_tokens: f.Money | None = None
+    per_million_output_tokens: f.Money | None = None
+
+
+class TenantTable(Table):
+    name: f.Name
+    weight: f.TenantWeight | None = None
+    models: list[f.ModelName] | None = None
+    routes: list[f.Name] | None = None
+    adapters: list[f.ModelName] | None = None
+    priority: f.PriorityClass | None = None
+    max_concurrent_requests: f.CountOrOff | None = None
+    requests_per_minute: f.Tokens | None = None
+    tokens_per_minute: f.Tokens | None = None
+    input_tokens_per_minute: f.Tokens | None = None
+    output_tokens_per_minute: f.Tokens | None = None
+    tokens_per_day: f.Tokens | None = None
+    tokens_per_month: f.Tokens | None = None
+    budget: BudgetTable | None = None
+
+
 class AdapterTable(Table):
     name: f.ModelName
     model: f.ModelName
@@ -220,6 +244,7 @@ class ProaTable(Table):
     chat_templates: list[ChatTemplateTable] = []
     routes: list[RouteTable] = []
     adapters: list[AdapterTable] = []
+    tenants: list[TenantTable] = []
     policy: PolicyTable = PolicyTable()
     classifier: ClassifierTable | None = None
     tls: TlsTable | None = None

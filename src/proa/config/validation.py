@@ -37,6 +37,7 @@ _ARRAYS_OF_TABLES = (
     "chat_templates",
     "routes",
     "adapters",
+    "tenants",
     "keys",
 )
 

@@ -6,6 +6,7 @@ import msgspec
 
 from proa.domain.dialect import CHAT_TEMPLATES, PLAIN, ChatTemplate
 from proa.domain.fleet import EngineSpec
+from proa.domain.tenant import DEFAULT_TENANT, QuotaSpec
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import RoutingSpec
 
@@ -42,6 +43,8 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit.
 
     `priority` is the highest class that its requests may ask for, None is that of the route.
+    It works before `expires_s`, in Unix time, None for ever. `old_digest` is that of the key
+    that it replaces, which works before `old_expires_s`.
     """
 
     name: str
@@ -49,6 +52,28 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrent_requests: int = 0
     priority: Priority | None = None
     admin: bool = False
+    tenant: str = DEFAULT_TENANT
+    expires_s: float | None = None
+    old_digest: bytes | None = None
+    old_expires_s: float | None = None
+
+
+class TenantSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One tenant: what all its keys together may ask for; nothing named is no limit.
+
+    Its keys ask for `models`, go by `routes`, and use LoRA `adapters` only of these, without
+    any of those of its models. No request of it is of a higher class than `priority`.
+    `weight` is its part of the places while others wait, too.
+    """
+
+    name: str
+    weight: float = 1.0
+    models: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    priority: Priority | None = None
+    max_concurrent_requests: int = 0
+    quota: QuotaSpec = QuotaSpec()
 
 
 class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +96,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of the data plane's settings.
 
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is None when the
-    gateway is open, and a tuple, even an empty one, when a key is demanded.
+    gateway is open, and a tuple, even an empty one, when a key is demanded. `tenants` are
+    those of the file, without the default one if that is not among them.
     `retry_budget` is the share of traffic that may be retries.
     `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are what
     the file adds to those that proa has; `model_templates` are names of templates by model.
@@ -82,6 +108,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     engines: tuple[EngineSpec, ...] = ()
     routing: RoutingSpec = RoutingSpec()
     keys: tuple[KeySpec, ...] | None = None
+    tenants: tuple[TenantSpec, ...] = ()
     cors_allow_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     limits: LimitsSettings = LimitsSettings()

@@ -7,6 +7,7 @@ A cell is one aligned signed 64-bit integer, so that a read never sees half a wr
 
 Layout of a row, in cells:
     [HEADER cells] [MAX_ENGINES x ENGINE cells] [MAX_KEYS x KEY cells]
+    [LINE cells] [MAX_TENANTS x TENANT cells]
 """
 
 import mmap
@@ -15,6 +16,7 @@ from bisect import bisect_left
 
 MAX_ENGINES = 256
 MAX_KEYS = 16_384
+MAX_TENANTS = 1024
 
 TTFT_BOUNDS_US = (10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_000_000,
                   5_000_000, 10_000_000, 30_000_000, 60_000_000)  # fmt: skip
@@ -124,10 +126,37 @@ class Key:
     REQUESTS = 1
 
 
+class Line:
+    """Cells of a worker's queue as far as tenants take turns in it, four for each: + rank."""
+
+    OLDEST_US = 0  # since when the oldest of the class waits, 0 for nobody
+    TENANTS = 4  # a bit for each tenant that waits
+    CLOCK = 8  # the class's virtual time, see routing/admission/fairness.py; never falls
+
+
+class Tenant:
+    """Cells of one tenant in a row. Gauges come first, up to `TENANT_GAUGES`."""
+
+    IN_FLIGHT = 0
+    WAITING = 1
+    TAG = 4  # + rank: its virtual time in the class; never falls
+    # counters
+    REQUESTS = 8
+    REFUSED_CAP = 9
+    REFUSED_MODEL = 10
+    REFUSED_ROUTE = 11
+    STARTED = 12  # of those that had waited
+
+
 KEY_CELLS = 2
+LINE_CELLS = 16
+TENANT_GAUGES = 8
+TENANT_CELLS = 16
 ENGINES_AT = HEADER_CELLS
 KEYS_AT = ENGINES_AT + MAX_ENGINES * ENGINE_CELLS
-ROW_CELLS = KEYS_AT + MAX_KEYS * KEY_CELLS
+LINE_AT = KEYS_AT + MAX_KEYS * KEY_CELLS
+TENANTS_AT = LINE_AT + LINE_CELLS
+ROW_CELLS = TENANTS_AT + MAX_TENANTS * TENANT_CELLS
 
 
 def engine_base(slot: int) -> int:
@@ -138,6 +167,11 @@ def engine_base(slot: int) -> int:
 def key_base(slot: int) -> int:
     """First cell of an API key in a row."""
     return KEYS_AT + slot * KEY_CELLS
+
+
+def tenant_base(slot: int) -> int:
+    """First cell of a tenant in a row."""
+    return TENANTS_AT + slot * TENANT_CELLS
 
 
 class SharedRows:
@@ -205,6 +239,8 @@ class SharedRows:
         for cell in _counter_cells():
             if row[cell]:
                 kept[cell] += row[cell]
+        for cell in _clock_cells():
+            kept[cell] = max(kept[cell], row[cell])
         row[:] = memoryview(bytes(ROW_CELLS * 8)).cast("q")
 
 
@@ -216,6 +252,16 @@ def _counter_cells() -> list[int]:
     for slot in range(MAX_ENGINES):
         cells += range(engine_base(slot) + ENGINE_GAUGES, engine_base(slot) + ENGINE_CELLS)
     cells += (key_base(slot) + Key.REQUESTS for slot in range(MAX_KEYS))
+    for slot in range(MAX_TENANTS):
+        cells += range(tenant_base(slot) + TENANT_GAUGES, tenant_base(slot) + TENANT_CELLS)
+    return cells
+
+
+def _clock_cells() -> list[int]:
+    """Virtual times: the latest that any worker knows is the time of all."""
+    cells = list(range(LINE_AT + Line.CLOCK, LINE_AT + Line.CLOCK + 4))
+    for slot in range(MAX_TENANTS):
+        cells += range(tenant_base(slot) + Tenant.TAG, tenant_base(slot) + Tenant.TAG + 4)
     return cells
 
 
