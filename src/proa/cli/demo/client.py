@@ -82,7 +82,7 @@ class Target:
     def _client(self, question: Question) -> openai.AsyncOpenAI:
         api = question.api if self._is_gateway else "/v1"
         if api not in self._clients:
-            # llama.cpp closes a kept connection unsaid; the gateway knows that, a client tries again
+            # llama.cpp closes a kept connection unsaid: the gateway knows, a client asks again
             retries = 0 if self._is_gateway else 1
             self._clients[api] = openai.AsyncOpenAI(
                 base_url=self.url + api, api_key="demo", max_retries=retries, timeout=TIMEOUT_S
