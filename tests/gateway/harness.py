@@ -21,6 +21,7 @@ from typing import Any, cast
 import msgspec
 
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, FleetView, ModelView
+from proa.domain.tenant import DEFAULT_TENANT
 from proa.gateway.connection import ClientConnection
 from proa.gateway.messages import ApplySettings
 from proa.gateway.plane import DataPlane
@@ -33,8 +34,10 @@ from proa.telemetry.rows import (
     Header,
     Key,
     SharedRows,
+    Tenant,
     engine_base,
     key_base,
+    tenant_base,
 )
 from proa.telemetry.sink import LineSink
 from proa.testing.raw_client import RawClient
@@ -96,6 +99,7 @@ class Gateway:
         self._sequence = 0
         self._slots: dict[str, int] = {}
         self._key_slots: dict[str, int] = {}
+        self._tenant_slots = {DEFAULT_TENANT: 0}
         self._server: asyncio.Server | None = None
         self.apply(settings)
         self.see()
@@ -112,11 +116,15 @@ class Gateway:
             self._slots.setdefault(engine.name, len(self._slots))
         for key in settings.keys or ():
             self._key_slots.setdefault(key.name, len(self._key_slots))
+        for tenant in settings.tenants:
+            self._tenant_slots.setdefault(tenant.name, len(self._tenant_slots))
         self._generation += 1
         slots = {engine.name: self._slots[engine.name] for engine in settings.engines}
         key_slots = {key.name: self._key_slots[key.name] for key in settings.keys or ()}
         self.plane.apply_settings(
-            ApplySettings(self._generation, settings, slots, key_slots, "harness")
+            ApplySettings(
+                self._generation, settings, slots, key_slots, "harness", self._tenant_slots
+            )
         )
 
     def see(
@@ -196,6 +204,10 @@ class Gateway:
         """A `Key` cell of the worker's row."""
         return self.row[key_base(self._key_slots[name]) + cell]
 
+    def tenant(self, name: str, cell: int) -> int:
+        """A `Tenant` cell of the worker's row."""
+        return self.row[tenant_base(self._tenant_slots[name]) + cell]
+
     def in_flight(self, name: str) -> int:
         return self.engine(name, Engine.IN_FLIGHT)
 
@@ -210,6 +222,9 @@ class Gateway:
         }
         found |= {f"in flight {name}": self.in_flight(name) for name in self._slots}
         found |= {f"key {name}": self.key(name, Key.IN_FLIGHT) for name in self._key_slots}
+        for name in self._tenant_slots:
+            found[f"tenant {name}"] = self.tenant(name, Tenant.IN_FLIGHT)
+            found[f"waiting of {name}"] = self.tenant(name, Tenant.WAITING)
         return found
 
     def _busy(self) -> bool:
@@ -293,7 +308,12 @@ def engine_spec(engine: AnyEngine, name: str, **more: Any) -> EngineSpec:
 
 
 def key_spec(
-    name: str, text: str, *, max_concurrent_requests: int = 0, priority: Priority | None = None
+    name: str,
+    text: str,
+    *,
+    max_concurrent_requests: int = 0,
+    priority: Priority | None = None,
+    tenant: str = DEFAULT_TENANT,
 ) -> KeySpec:
     """An API key whose text is `text`."""
     digest = sha256(text.encode()).digest()
@@ -302,6 +322,7 @@ def key_spec(
         digest=digest,
         max_concurrent_requests=max_concurrent_requests,
         priority=priority,
+        tenant=tenant,
     )
 
 

@@ -4,6 +4,8 @@ from tests.gateway.test_places import link
 
 from proa.gateway.bells import COUNT, Bells
 from proa.gateway.heads import Heads, engine_bit
+from proa.routing.admission.order import ClassKey
+from proa.routing.admission.queue import AdmissionQueue
 from proa.routing.admission.ticket import Ticket
 from proa.telemetry.rows import MAX_ENGINES, SharedRows, engine_base
 
@@ -19,6 +21,10 @@ def three_workers() -> list[Heads]:
     return [Heads(rows, index, rows.others(index)) for index in (1, 2, 3)]
 
 
+def by_rank(rank: int) -> ClassKey:
+    return rank, 0.0
+
+
 def head(rank: int, arrived_s: float) -> Ticket[str]:
     return Ticket(owner="x", rank=rank, arrived_s=arrived_s, deadline_s=1e9)
 
@@ -27,19 +33,24 @@ def test_the_best_head_that_can_use_the_place() -> None:
     one, two, three = three_workers()
     two.publish(head(2, 5.0), A, (0, 0, 1, 0))
     three.publish(head(1, 6.0), B, (0, 1, 0, 0))
-    assert one.best(A | B, 10.0, AGEING_S) == ((1, 6.0), (3, 6_000_000))
-    assert one.best(A, 10.0, AGEING_S) == ((2, 5.0), (2, 5_000_000))
-    assert one.best(0, 10.0, AGEING_S) is None
-    assert two.best(A, 10.0, AGEING_S) is None  # its own does not count
+    assert one.best(A | B, by_rank) == (((1, 0.0), 0, 6.0), (3, 6_000_000))
+    assert one.best(A, by_rank) == (((2, 0.0), 0, 5.0), (2, 5_000_000))
+    assert one.best(0, by_rank) is None
+    assert two.best(A, by_rank) is None  # its own does not count
 
 
 def test_age_counts_by_the_readers_clock() -> None:
     one, two, three = three_workers()
     two.publish(head(3, 5.0), A, (0, 0, 0, 1))
     three.publish(head(0, 6.0), A, (1, 0, 0, 0))
-    (_, first) = one.best(A, 34.0, AGEING_S) or (None, None)
+    for heads, waiting in ((two, head(3, 5.0)), (three, head(0, 6.0))):
+        queue: AdmissionQueue[str] = AdmissionQueue(AGEING_S)
+        queue.add(waiting)
+        heads.fair.publish(queue.lanes)
+    own: AdmissionQueue[str] = AdmissionQueue(AGEING_S, one.fair)
+    (_, first) = one.best(A, lambda rank: own.class_key(rank, 34.0)) or (None, None)
     assert first == (3, 6_000_000)
-    (_, first) = one.best(A, 35.5, AGEING_S) or (None, None)
+    (_, first) = one.best(A, lambda rank: own.class_key(rank, 35.5)) or (None, None)
     assert first == (2, 5_000_000)
 
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from proa.domain.outcome import Outcome
+from proa.domain.tenant import DEFAULT_TENANT
 from proa.gateway.answers import error_body, error_event
 from proa.gateway.client_answer import ClientAnswer, answer_start
 from proa.gateway.doorkeeper import Verdict
@@ -206,3 +207,7 @@ class ClientSide(ABC):
     @property
     def key_name(self) -> str:
         return self.key.spec.name if self.key else ""
+
+    @property
+    def tenant_name(self) -> str:
+        return self.key.spec.tenant if self.key else DEFAULT_TENANT

@@ -30,7 +30,7 @@ def route_request(exchange: "Exchange", asked: "Asked", needs: Needs) -> RouteRe
         max_tokens=asked.max_tokens,
         headers=headers,
         request_class=_class(router, headers, body, needs) if needs.request_class else None,
-        tenant=exchange.key_name if needs.tenant else "",
+        tenant=exchange.tenant_name if needs.tenant else "",
         session=(headers.get(router.session_header) or user_of(body)) if needs.session else "",
         prefix=_prefix(body) if needs.prefix else (),
     )

@@ -1,12 +1,13 @@
 """Who is first in each worker's queue, as the workers tell each other in their rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from proa.gateway.bells import Bells
-from proa.routing.admission.order import OrderKey, order_key
+from proa.gateway.fair_rows import FairRows
+from proa.routing.admission.order import ClassKey, OrderKey
 from proa.routing.admission.priority import PRIORITIES
 from proa.routing.admission.ticket import T, Ticket
-from proa.telemetry.rows import ENGINE_CELLS, ENGINES_AT, Header, SharedRows
+from proa.telemetry.rows import ENGINE_CELLS, ENGINES_AT, LINE_AT, Header, Line, SharedRows
 
 _CLASS, _SINCE, _ENGINES = Header.HEAD_CLASS, Header.HEAD_SINCE_US, Header.HEAD_ENGINES
 _QUEUED = Header.QUEUED
@@ -28,6 +29,7 @@ class Heads:
 
     `other_rows` are those of the other workers, and change with them. Reading two cells of
     another worker is not one moment: a wrong order of two requests is the worst of it.
+    `fair` has the tenants of all of them.
     """
 
     def __init__(self, rows: SharedRows, row_index: int, other_rows: Sequence[memoryview]) -> None:
@@ -36,6 +38,7 @@ class Heads:
         self._row = rows.rows[row_index]
         self._row_index = row_index
         self.other_rows = other_rows
+        self.fair = FairRows(rows, row_index, other_rows)
 
     def publish(self, head: Ticket[T] | None, engines: int, waiting: Sequence[int]) -> None:
         """`engines` are the bits of all engines that somebody here waits for."""
@@ -53,13 +56,15 @@ class Heads:
         """Whether somebody waits in another worker."""
         return bool(sum([row[_CLASS] for row in self.other_rows]))
 
-    def best(self, free: int, now_s: float, ageing_s: float) -> tuple[OrderKey, Seen] | None:
+    def best(self, free: int, class_key: Callable[[int], ClassKey]) -> tuple[OrderKey, Seen] | None:
         """The first of the other workers' heads that can use one of the `free` engines."""
-        found = [
-            (order_key(row[_CLASS] - 1, row[_SINCE] / _US_PER_S, now_s, ageing_s), (i, row[_SINCE]))
-            for i, row in self._others()
-            if row[_CLASS] and row[_ENGINES] & free
-        ]
+        found = []
+        for index, row in self._others():
+            if row[_CLASS] and row[_ENGINES] & free:
+                rank = min(_ranks_of(row), key=class_key, default=row[_CLASS] - 1)
+                since_us = row[_SINCE]
+                tag = self.fair.least_tag(row, rank)
+                found.append(((class_key(rank), tag, since_us / _US_PER_S), (index, since_us)))
         return min(found, default=None)
 
     def waiting_elsewhere(self, *, below: int = -1) -> int:
@@ -86,3 +91,8 @@ class Heads:
         for index, row in enumerate(self._rows.active(), 1):
             if index != self._row_index:
                 yield index, row
+
+
+def _ranks_of(row: memoryview) -> list[int]:
+    """The classes that somebody waits in."""
+    return [rank for rank in _RANKS if row[LINE_AT + Line.OLDEST_US + rank]]

@@ -16,13 +16,14 @@ _LENGTH = struct.Struct("!I")
 
 
 class ApplySettings(msgspec.Struct, tag=True, frozen=True):
-    """A new generation of settings, with the cells of engines and keys in the shared rows."""
+    """A new generation of settings, and who has which cells in the shared rows."""
 
     generation: int
     settings: GatewaySettings
     engine_slots: dict[str, int]
     key_slots: dict[str, int]
     instance: str
+    tenant_slots: dict[str, int] = {}
 
 
 class ApplyFleet(msgspec.Struct, tag=True, frozen=True):

@@ -118,6 +118,7 @@ class DataPlane:
         if self.hedges is not None:
             self.hedges.configure(settings.routing.policy_options)
         self.room.configure(settings.admission)
+        self.room.heads.fair.configure(message.tenant_slots, settings.tenants)
         self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)
         self.other_rows[:] = self.rows.others(self._row_index)

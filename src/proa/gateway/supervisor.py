@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from proa.domain.fleet import FleetView
 from proa.domain.load import LoadView
+from proa.domain.tenant import DEFAULT_TENANT
 from proa.errors import OwnFault
 from proa.gateway.crew import Crew
 from proa.gateway.listeners import address_of, close_listener, open_listener
@@ -22,7 +23,7 @@ from proa.gateway.settings import GatewaySettings
 from proa.gateway.slots import Slots
 from proa.telemetry.logs import Log
 from proa.telemetry.process import WorkerView
-from proa.telemetry.rows import MAX_ENGINES, MAX_KEYS, SharedRows
+from proa.telemetry.rows import MAX_ENGINES, MAX_KEYS, MAX_TENANTS, SharedRows
 
 ROW_COUNT = 130
 
@@ -48,6 +49,7 @@ class Supervisor:
             clear=self.rows.forget_engine,
         )
         self._key_slots = Slots("API keys", MAX_KEYS, clock=time.monotonic)
+        self._tenant_slots = Slots("tenants", MAX_TENANTS, clock=time.monotonic)
         self._instance = os.urandom(4).hex()
         self._fleet = FleetView(0, ())
         self._loads = LoadView(0, ())
@@ -68,6 +70,11 @@ class Supervisor:
     def key_slots(self) -> dict[str, int]:
         """Cells of every API key since the start."""
         return self._key_slots.names
+
+    @property
+    def tenant_slots(self) -> dict[str, int]:
+        """Cells of every tenant since the start; the first is that of the default one."""
+        return self._tenant_slots.names
 
     @property
     def worker_restarts(self) -> int:
@@ -209,15 +216,17 @@ class Supervisor:
     # workers
 
     def _settings_message(self) -> ApplySettings:
-        engines, keys = self._slots_of(self.settings)
-        return ApplySettings(self.generation, self.settings, engines, keys, self._instance)
+        engines, keys, tenants = self._slots_of(self.settings)
+        return ApplySettings(self.generation, self.settings, engines, keys, self._instance, tenants)
 
-    def _slots_of(self, settings: GatewaySettings) -> tuple[dict[str, int], dict[str, int]]:
-        """Cells of engines and keys; no request is longer under way than `total_timeout_s`."""
+    def _slots_of(self, settings: GatewaySettings) -> tuple[dict[str, int], ...]:
+        """Of engines, keys, tenants; no request is longer under way than `total_timeout_s`."""
+        tenants = [DEFAULT_TENANT, *(tenant.name for tenant in settings.tenants)]
         engines = [engine.name for engine in settings.engines]
         return (
             self._engine_slots.assign(engines, reuse_after_s=settings.limits.total_timeout_s),
             self._key_slots.assign([key.name for key in settings.keys or ()]),
+            self._tenant_slots.assign(tenants),
         )
 
     def _tell_all(self, message: Message) -> None:

@@ -11,6 +11,7 @@ from proa.gateway.heads import Heads, Seen, engine_bit
 from proa.gateway.link import EngineLink
 from proa.gateway.places import Places
 from proa.routing.admission.drain import DrainRates
+from proa.routing.admission.order import OrderKey
 from proa.routing.admission.queue import AdmissionQueue
 from proa.routing.admission.ticket import Ticket
 from proa.routing.decision import RouteMatch
@@ -106,6 +107,7 @@ class Turns:
             for ticket in {ticket.need: ticket for ticket in waiting}.values():
                 match = ticket.owner.match
                 bits |= _bits(ticket.owner, match.pool if match is not None else ())
+        self._heads.fair.publish(queue.lanes)
         self._heads.publish(head, bits, queue.waiting)
 
     def _freed(self, link: EngineLink) -> None:
@@ -156,7 +158,7 @@ class Turns:
             return False
         now_s = self._plane.clock()
         free = _bits(ticket.owner, self._free(ticket.owner))
-        best = self._heads.best(free, now_s, self._queue.ageing_s)
+        best = self._best(free, now_s)
         if best is None or best[0] >= self._queue.key(ticket, now_s):
             return False
         return self._tell(best[1])
@@ -172,7 +174,7 @@ class Turns:
         for index, link in enumerate(dispatcher.links):
             if in_flight[index] < link.cap:
                 free |= engine_bit(link.base)
-        best = self._heads.best(free, self._plane.clock(), self._queue.ageing_s)
+        best = self._best(free, self._plane.clock())
         if best is not None:
             self._tell(best[1])
 
@@ -189,9 +191,13 @@ class Turns:
         return True
 
     def _wake_best(self, free: int) -> None:
-        best = self._heads.best(free, self._plane.clock(), self._queue.ageing_s)
+        best = self._best(free, self._plane.clock())
         if best is not None:
             self._wake(best[1])
+
+    def _best(self, free: int, now_s: float) -> tuple[OrderKey, Seen] | None:
+        """The other workers' first for one of the `free` engines."""
+        return self._heads.best(free, lambda rank: self._queue.class_key(rank, now_s))
 
     def _wake(self, seen: Seen) -> None:
         self._plane.counts[Header.WAKE_UPS] += 1

@@ -33,7 +33,7 @@ class WaitingRoom:
         settings = AdmissionSettings()
         self.heads = heads
         self._plane = plane
-        self._queue: AdmissionQueue[Exchange] = AdmissionQueue(settings.ageing_s)
+        self._queue: AdmissionQueue[Exchange] = AdmissionQueue(settings.ageing_s, heads.fair)
         self._queue_size = settings.queue_size
         self._allowed = settings.queue_size
         self._drains = DrainRates()

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.routing.admission.order import order_key
+from proa.routing.admission.order import class_key
 from proa.routing.admission.priority import PRIORITIES, Priority, allowed_priority
 from proa.routing.admission.queue import AdmissionQueue
 from proa.routing.admission.ticket import Ticket
@@ -214,7 +214,7 @@ def best_class(waiting: list[Ticket[str]], now_s: float) -> int:
         rank: min(each.arrived_s for each in waiting if each.rank == rank)
         for rank in {each.rank for each in waiting}
     }
-    return min(oldest, key=lambda rank: order_key(rank, oldest[rank], now_s, AGEING_S))
+    return min(oldest, key=lambda rank: class_key(rank, oldest[rank], now_s, AGEING_S))
 
 
 @given(st.lists(st.tuples(tenants, st.floats(0.1, 5.0)), min_size=1, max_size=80))

@@ -1,16 +1,18 @@
 """Who goes first: a key that workers can compare without knowing each other's queues."""
 
-OrderKey = tuple[int, float]
+ClassKey = tuple[int, float]
+OrderKey = tuple[ClassKey, int, float]
+"""The class's place, in it the tenant's virtual time, then the age."""
 
 
-def order_key(rank: int, arrived_s: float, now_s: float, ageing_s: float) -> OrderKey:
-    """The smaller key goes first.
+def class_key(rank: int, oldest_s: float, now_s: float, ageing_s: float) -> ClassKey:
+    """The class with the smaller key goes first; `oldest_s` is when its oldest arrived.
 
-    Before `ageing_s` have passed, classes go in their order and each by age. Who has
-    waited longer goes before everybody who has not; among those a class is worth
+    Before `ageing_s` have passed, classes go in their order. One whose oldest has
+    waited longer goes before all that have not; among those a class is worth
     `ageing_s` of waiting per step, so that under lasting overload classes neither
     starve nor become all alike.
     """
-    if now_s - arrived_s >= ageing_s:
-        return -1, arrived_s + rank * ageing_s
-    return rank, arrived_s
+    if now_s - oldest_s >= ageing_s:
+        return -1, oldest_s + rank * ageing_s
+    return rank, oldest_s

@@ -12,8 +12,9 @@ from collections.abc import Callable, Hashable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
+from proa.routing.admission.fairness import OwnShares, Shares
 from proa.routing.admission.lane import Lane
-from proa.routing.admission.order import OrderKey, order_key
+from proa.routing.admission.order import ClassKey, OrderKey, class_key
 from proa.routing.admission.priority import PRIORITIES
 from proa.routing.admission.ticket import Ticket
 
@@ -25,11 +26,12 @@ class AdmissionQueue(Generic[T]):
     """Those who wait in one worker; `tickets` are all of them, by number.
 
     `waiting` has their number by class. The owner says how many places there are, as
-    these are counted over all workers.
+    these are counted over all workers; `shares` are common to all of them, too.
     """
 
-    def __init__(self, ageing_s: float) -> None:
+    def __init__(self, ageing_s: float, shares: Shares | None = None) -> None:
         self.ageing_s = ageing_s
+        self.shares = OwnShares() if shares is None else shares
         self._lanes: tuple[Lane[T], ...] = tuple(Lane() for _ in _RANKS)
         self.tickets: dict[int, Ticket[T]] = {}
         self._needs: Counter[Hashable] = Counter()
@@ -48,6 +50,11 @@ class AdmissionQueue(Generic[T]):
         return tuple(map(len, self._lanes))
 
     @property
+    def lanes(self) -> tuple[Lane[T], ...]:
+        """Those who wait, by rank."""
+        return self._lanes
+
+    @property
     def needs(self) -> frozenset[Hashable]:
         """All that somebody waits for."""
         return frozenset(self._needs)
@@ -55,24 +62,20 @@ class AdmissionQueue(Generic[T]):
     def victim(self, ticket: Ticket[T]) -> Ticket[T] | None:
         """Who gives its place to `ticket` when all are taken; None if nobody does.
 
-        The lowest class first, there the tenant with the most, of that its youngest. In
-        the ticket's own class a tenant gives way only to one who has clearly less.
+        The lowest class first, there the tenant with the most for its weight, of that its
+        youngest. In the ticket's own class a tenant gives way only to one who has clearly
+        less, and a key to another of its tenant in the same way.
         """
         lower = self.last_below(ticket.rank)
         if lower is not None:
             return lower
-        own = self._lanes[ticket.rank]
-        if len(own):
-            last = own.youngest_of_most()
-            if own.waiting_of(last.tenant) > own.waiting_of(ticket.tenant) + 1:
-                return last
-        return None
+        return self._lanes[ticket.rank].gives_way_to(ticket, self.shares.weight)
 
     def last_below(self, rank: int) -> Ticket[T] | None:
         """Of the lowest class after that of `rank`, the youngest of the tenant with the most."""
         for lane in reversed(self._lanes[rank + 1 :]):
             if len(lane):
-                return lane.youngest_of_most()
+                return lane.youngest_of_most(self.shares.weight)
         return None
 
     def add(self, ticket: Ticket[T]) -> None:
@@ -88,7 +91,7 @@ class AdmissionQueue(Generic[T]):
         """The first in order that can start; a need that cannot be met is asked once."""
         failed: set[Hashable] = set()
         for rank in self._by_order(now_s):
-            for ticket in self._lanes[rank].in_turn():
+            for ticket in self._lanes[rank].in_turn(self._tag(rank)):
                 if ticket.not_before_s > now_s or ticket.need in failed:
                     continue
                 if can_start(ticket):
@@ -99,13 +102,21 @@ class AdmissionQueue(Generic[T]):
         return None
 
     def head(self, now_s: float) -> Ticket[T] | None:
-        """The oldest of the class that is first in order."""
-        heads = [lane.oldest for lane in self._lanes if len(lane)]
-        return min(heads, key=lambda ticket: self.key(ticket, now_s), default=None)
+        """Of the class that is first in order, the oldest of the tenant whose turn it is."""
+        ranks = self._by_order(now_s)
+        return self._lanes[ranks[0]].first(self._tag(ranks[0])) if ranks else None
 
     def key(self, ticket: Ticket[T], now_s: float) -> OrderKey:
         """The ticket's place in the order of all workers."""
-        return order_key(ticket.rank, ticket.arrived_s, now_s, self.ageing_s)
+        tag = self.shares.tag(ticket.tenant, ticket.rank)
+        return self.class_key(ticket.rank, now_s), tag, ticket.arrived_s
+
+    def class_key(self, rank: int, now_s: float) -> ClassKey:
+        """The class's place by its oldest, here or in another worker; somebody must wait."""
+        oldest_s, lane = self.shares.oldest_elsewhere_s(rank), self._lanes[rank]
+        if len(lane):
+            oldest_s = min(oldest_s, lane.oldest.arrived_s)
+        return class_key(rank, oldest_s, now_s, self.ageing_s)
 
     def ahead_of(self, rank: int, need: Hashable) -> int:
         """How many wait for the same and would go before a new one of this class."""
@@ -117,6 +128,7 @@ class AdmissionQueue(Generic[T]):
     def take(self, ticket: Ticket[T]) -> None:
         """It starts now."""
         self._lanes[ticket.rank].take(ticket)
+        self.shares.charge(ticket.tenant, ticket.rank, ticket.cost)
         self._forget(ticket)
 
     def remove(self, ticket: Ticket[T]) -> None:
@@ -138,7 +150,12 @@ class AdmissionQueue(Generic[T]):
     def _by_order(self, now_s: float) -> list[int]:
         """The ranks that somebody waits in, first those whose oldest goes first."""
         ranks = [rank for rank in _RANKS if len(self._lanes[rank])]
-        return sorted(ranks, key=lambda rank: self.key(self._lanes[rank].oldest, now_s))
+        if len(ranks) < 2:
+            return ranks
+        return sorted(ranks, key=lambda rank: self.class_key(rank, now_s))
+
+    def _tag(self, rank: int) -> Callable[[str], int]:
+        return lambda tenant: self.shares.tag(tenant, rank)
 
     def _forget(self, ticket: Ticket[T]) -> None:
         del self.tickets[ticket.number]
