@@ -23,8 +23,6 @@ from proa.bench.visit import Visit
 from proa.bench.window import WindowSpec
 from proa.bench.workloads import WorkloadSpec
 
-WARMUP_S = 2.0
-
 
 class ClockLoad(msgspec.Struct, frozen=True):
     """`streams` users, each with a token every `gap_s`: streams / gap events a second."""
@@ -34,6 +32,7 @@ class ClockLoad(msgspec.Struct, frozen=True):
     ttft_s: float = 0.1
     tokens: int = 200
     seconds: float = 10.0
+    warmup_s: float = 2.0
 
     @property
     def events_per_s(self) -> float:
@@ -51,15 +50,16 @@ class ClockStats(msgspec.Struct, frozen=True):
 
     @property
     def is_false_valid(self) -> bool:
-        """Called valid with stamps 1 ms late or more (P99)."""
-        return self.client.verdict == "valid" and self.bias.stamp_p99_s >= 0.001
+        """Called valid with stamps or TTFT 1 ms off or more (P99)."""
+        worst_s = max(self.bias.stamp_p99_s, self.bias.ttft_p99_s)
+        return self.client.verdict == "valid" and worst_s >= 0.001
 
 
 async def trial(
-    name: str, load: ClockLoad, *, processes: int = 1, max_connections: int | None = None,
+    name: str, load: ClockLoad, *, processes: int = 1, held_back: LoadSpec | None = None,
     hogs: int = 0,
 ) -> ClockStats:  # fmt: skip
-    """Load, read the server's log, compare."""
+    """Load, read the server's log, compare. `held_back` is in all but the users as given."""
     options = ("--gap", f"{load.gap_s}", "--ttft", f"{load.ttft_s}")
     async with instant_server(*options) as url, Crew(processes) as crew:
         target = TargetSpec(name="truth", url=url, model="paced")
@@ -67,17 +67,20 @@ async def trial(
         begin = Begin(
             targets=[TargetLoad(target)],
             workload=WorkloadSpec(input=LengthSpec(200), output=LengthSpec(load.tokens)),
-            load=LoadSpec(users=load.streams, stagger_s=WARMUP_S, max_connections=max_connections),
+            load=msgspec.structs.replace(
+                held_back or LoadSpec(), users=load.streams, stagger_s=load.warmup_s
+            ),
             begin_s=begin_s,
         )
-        window = WindowSpec(warmup_s=WARMUP_S, duration_s=None, max_s=WARMUP_S + load.seconds + 3)
+        longest_s = 1.5 * load.warmup_s + load.seconds + load.ttft_s + load.gap_s * load.tokens
+        window = WindowSpec(warmup_s=load.warmup_s, duration_s=None, max_s=longest_s)
         visit = Visit(begin, VisitLabel(0, users=load.streams), window, origin_s=begin_s)
         with cpu_hogs(hogs):
             result = await visit.run(crew)
         _, page = await get(target, "/truth")
     truths = {t.prompt: t for t in msgspec.json.decode(page, type=list[Truth])}
     ended = [s for s in result.samples if not s.is_stopped]
-    counted = [s for s in ended if s.sent_s >= WARMUP_S]
+    counted = [s for s in ended if s.sent_s >= load.warmup_s]
     shown = counted or ended
     seen = [truths[s.prompt] for s in shown if s.prompt in truths]
     inside = sum(
@@ -93,8 +96,12 @@ async def trial(
 
 @contextmanager
 def cpu_hogs(count: int) -> Iterator[None]:
-    """Processes that compute for nothing, at our own priority."""
-    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    """Processes that compute for nothing, each in a session of its own, as the client's are.
+
+    Linux shares CPUs out by session where it groups them (autogroup): in one, hogs starve nobody.
+    """
+    command = [sys.executable, "-c", "while True: pass"]
+    hogs = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     try:
         yield
     finally:

@@ -28,8 +28,9 @@ def told(raw: RawExchange) -> RequestSample:
 class Sending:
     """A client of a scripted engine, and the exchanges that have ended."""
 
-    def __init__(self, engine: ScriptedEngine, **options: int) -> None:
-        self.client = TargetClient(TargetSpec(name="t", url=engine.url), **options)
+    def __init__(self, engine: ScriptedEngine, max_connections: int | None = None) -> None:
+        target = TargetSpec(name="t", url=engine.url)
+        self.client = TargetClient(target, max_connections=max_connections)
         self.ended: list[RawExchange] = []
         self._changed = asyncio.Event()
 

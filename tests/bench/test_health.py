@@ -4,29 +4,31 @@ import pytest
 
 from proa.bench.health import ClientHealth, Validity, client_health, worst
 from proa.bench.process_messages import Tick
-from proa.bench.sample import RequestSample
+from proa.bench.sample import ContentEvent, Failure, RequestSample
 
 
 def tick(
     second: float, *, on_wire: int = 8, delay_s: float = 1e-4, lag_s: float = 1e-3,
     cpu: float = 0.2, runqueue: float = 0.0, share: int = 0, pausing: int = 0,
+    by_kernel: bool = False,
 ) -> Tick:  # fmt: skip
     return Tick(
         share=share, at_s=second, on_wire=on_wire, oldest_sent_s=None, cpu_s=second * cpu,
         runqueue_s=second * runqueue, late_connects=0, pulse_delays_s=[delay_s] * 10,
-        loop_lags_s=[lag_s] * 10, pausing=pausing,
+        loop_lags_s=[lag_s] * 10, pausing=pausing, reads=100 if by_kernel else 0,
+        kernel_reads=100 if by_kernel else 0, read_delays_s=[lag_s] * 10 if by_kernel else [],
     )  # fmt: skip
 
 
 def request(sent_s: float, *, wired_s: float | None = None, **fields: object) -> RequestSample:
-    given: dict[str, object] = {"users": 8, "end_s": sent_s + 1.0} | fields
+    given: dict[str, object] = {"users": 8, "user": 0, "end_s": sent_s + 1.0} | fields
     return RequestSample(
-        number=0, target="t", level=0, user=0, sent_s=sent_s,
+        number=0, target="t", level=0, sent_s=sent_s,
         wired_s=sent_s if wired_s is None else wired_s, **given,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
-REQUESTS = [request(n / 2) for n in range(20)]
+REQUESTS = [request(n / 2, user=n) for n in range(20)]
 
 
 def judged(ticks: list[Tick], samples: list[RequestSample] | None = None) -> ClientHealth:
@@ -98,3 +100,49 @@ def test_without_pulses_nothing_is_valid() -> None:
     )  # fmt: skip
     assert judged([silent]).verdict is Validity.SUSPECT
     assert worst([]) is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ({"lag_s": 0.02, "delay_s": 0.02, "runqueue": 0.4}, Validity.VALID),
+        ({"lag_s": 0.06}, Validity.SUSPECT),
+        ({"lag_s": 0.6}, Validity.INVALID),
+        ({"runqueue": 0.6}, Validity.SUSPECT),
+        ({"cpu": 0.97}, Validity.INVALID),
+        ({"on_wire": 1}, Validity.INVALID),
+    ],
+)
+def test_with_the_kernels_stamps_only_what_a_late_loop_does_counts(
+    given: dict[str, float], verdict: Validity
+) -> None:
+    told = judged([tick(n, by_kernel=True, **given) for n in range(10)])  # type: ignore[arg-type]
+    assert (told.clock, told.verdict) == ("kernel", verdict)
+    assert len(told.reasons) == (verdict is not Validity.VALID)
+
+
+@pytest.mark.parametrize(
+    ("lag_s", "verdict"),
+    [(0.0005, Validity.VALID), (0.005, Validity.SUSPECT), (0.02, Validity.INVALID)],
+)
+def test_events_of_one_read_are_as_late_as_the_loop(lag_s: float, verdict: Validity) -> None:
+    events = tuple(ContentEvent(1.0, 1, read) for read in (0, 0, 1))
+    told = judged(
+        [tick(n, by_kernel=True, lag_s=lag_s) for n in range(10)], [request(1.0, events=events)]
+    )
+    assert (told.verdict, told.stamp_delay_p99_s, told.shared_reads) == (verdict, lag_s, 1.0)
+
+
+def test_a_closed_loops_turn_is_the_end_of_the_answer_before() -> None:
+    """A loop that reads an answer's end late sends the next request late, and its user idles."""
+    late = [request(n * 1.25, end_s=n * 1.25 + 1.0) for n in range(8)]
+    told = judged([tick(n, by_kernel=True) for n in range(10)], late)
+    assert told.send_lateness_p99_s == pytest.approx(0.25)
+    assert told.achieved == pytest.approx(8 - 7 * 0.25 / 10)
+    assert told.verdict is Validity.INVALID
+
+
+def test_after_a_failure_nothing_is_late() -> None:
+    paused = [request(n * 2.0, end_s=n * 2.0 + 1.0, failure=Failure.CUT) for n in range(5)]
+    told = judged([tick(n, by_kernel=True) for n in range(10)], paused)
+    assert (told.send_lateness_p99_s, told.verdict) == (0.0, Validity.VALID)

@@ -1,6 +1,5 @@
 """The bench's own gauge: what it says that it wrote, and when."""
 
-import asyncio
 import time
 
 import pytest
@@ -15,9 +14,8 @@ from proa.bench.target import TargetSpec
 
 async def answered(pace: Pace, body: bytes) -> tuple[RawExchange, PacedServer, bytes]:
     server = PacedServer(pace)
-    loop = asyncio.get_running_loop()
-    listener = await loop.create_server(server.connection, "127.0.0.1", 0)
-    target = TargetSpec(name="t", url=f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+    listener = server.listen()
+    target = TargetSpec(name="t", url=f"http://127.0.0.1:{listener.port}")
     raw = await post(target, body, timeout_s=10.0)
     _, page = await get(target, "/truth")
     listener.close()

@@ -1,6 +1,5 @@
 """A whole run: client processes, levels, what is read around them, and its end."""
 
-import asyncio
 import json
 
 import pytest
@@ -9,6 +8,7 @@ from proa.bench.crew import Crew
 from proa.bench.document import document
 from proa.bench.lengths import LengthSpec
 from proa.bench.paced_server import Pace, PacedServer
+from proa.bench.process_messages import LoadSpec
 from proa.bench.run import BenchRun, LevelVisit, RunResult, drift_of, process_counts
 from proa.bench.run_spec import LevelSpec, Order, RunSpec, in_order, visits_of
 from proa.bench.self_check import self_check
@@ -36,9 +36,8 @@ def spec(url: str, **changes: object) -> RunSpec:
 
 async def ran(pace: Pace, **changes: object) -> tuple[RunResult, PacedServer]:
     server = PacedServer(pace)
-    loop = asyncio.get_running_loop()
-    listener = await loop.create_server(server.connection, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
+    listener = server.listen()
+    port = listener.port
     result = await BenchRun(spec(f"http://127.0.0.1:{port}", **changes)).run()
     listener.close()
     return result, server
@@ -92,9 +91,8 @@ async def test_an_open_loop_tells_both_clocks() -> None:
 
 async def test_an_interrupted_run_keeps_what_it_measured() -> None:
     server = PacedServer(Pace(gap_s=0.002))
-    loop = asyncio.get_running_loop()
-    listener = await loop.create_server(server.connection, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    listener = server.listen()
+    url = f"http://127.0.0.1:{listener.port}"
     endless = WindowSpec(warmup_s=0.0, duration_s=600.0)
     bench: BenchRun
 
@@ -113,7 +111,9 @@ async def test_an_interrupted_run_keeps_what_it_measured() -> None:
 async def test_a_client_with_one_connection_is_never_valid() -> None:
     """B22, B23: the self-check finds the client's own limit before anything is measured."""
     async with Crew(1) as crew:
-        check = await self_check(crew, SMALL, users=8, seconds=0.5, max_connections=1)
+        check = await self_check(
+            crew, SMALL, users=8, seconds=0.5, held_back=LoadSpec(max_connections=1)
+        )
     assert check.verdict == "invalid"
     assert any("missing" in reason for reason in check.reasons)
 

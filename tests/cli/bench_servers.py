@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from proa.bench.paced_server import Pace, PacedServer
+from proa.bench.stamped_socket import StampedListener
 from proa.testing.received import ReceivedRequest
 from proa.testing.replies import json_reply
 from proa.testing.scripted_engine import ScriptedEngine
@@ -34,10 +35,27 @@ def serving(protocol: Protocols) -> Iterator[str]:
 
 
 @contextmanager
-def paced(pace: Pace) -> Iterator[str]:
-    """A server that streams at this pace."""
-    with serving(PacedServer(pace).connection) as address:
-        yield address
+def paced(told: Pace | PacedServer) -> Iterator[str]:
+    """host:port of a server that streams at this pace."""
+    server = told if isinstance(told, PacedServer) else PacedServer(told)
+    loop = asyncio.new_event_loop()
+
+    async def listen() -> StampedListener:
+        return server.listen()
+
+    async def close() -> None:
+        listener.close()
+
+    listener = loop.run_until_complete(listen())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listener.port}"
+    finally:
+        asyncio.run_coroutine_threadsafe(close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 class InterruptingServer(PacedServer):

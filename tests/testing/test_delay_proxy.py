@@ -16,8 +16,8 @@ async def through(hop: Hop, tokens: int = 6) -> RequestSample:
     """One answer through the hop, before a server of its own."""
     loop = asyncio.get_running_loop()
     server = PacedServer(Pace(gap_s=0.002))
-    engine = await loop.create_server(server.connection, "127.0.0.1", 0)
-    hop.port = engine.sockets[0].getsockname()[1]
+    engine = server.listen()
+    hop.port = engine.port
     listener = await loop.create_server(lambda: ClientSide(hop), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     body = b'{"max_tokens":%d,"messages":"a b"}' % tokens

@@ -4,8 +4,9 @@ import asyncio
 import time
 
 from proa.bench.answer import read_answer
+from proa.bench.arrival_clock import ArrivalClock
 from proa.bench.client import TargetClient
-from proa.bench.connection import ClientConnection, OnEnd
+from proa.bench.connection import ClientConnection, OnEnd, opened
 from proa.bench.raw import Asked, RawEnd, RawExchange
 from proa.bench.target import TargetSpec, address_of, get_head, tls_context
 from proa.wire.response_parser import ResponseError, ResponseParser
@@ -36,9 +37,7 @@ async def get(target: TargetSpec, path: str, *, timeout_s: float = _TIMEOUT_S) -
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[RawExchange] = loop.create_future()
     async with asyncio.timeout(timeout_s):
-        _, connection = await loop.create_connection(
-            lambda: ClientConnection(_Once()), address.host, address.port, ssl=tls_context(target)
-        )
+        connection = await opened(_Once(), address, tls_context(target), ArrivalClock())
         raw = RawExchange(Asked(0, 0, 0), time.monotonic(), times=[], reads=[])
         try:
             connection.begin(raw, get_head(target, path), ended.set_result)

@@ -9,7 +9,8 @@ import ssl
 import time
 from collections import deque
 
-from proa.bench.connection import ClientConnection, OnEnd
+from proa.bench.arrival_clock import ArrivalClock
+from proa.bench.connection import ClientConnection, OnEnd, opened
 from proa.bench.raw import RawEnd, RawExchange
 from proa.bench.target import TargetSpec, address_of, post_head, tls_context
 
@@ -19,12 +20,21 @@ _Waiting = tuple[RawExchange, bytes, OnEnd]
 
 
 class TargetClient:
-    """Sends exchanges to one target; `max_connections` is for a client that is held back."""
+    """Sends exchanges to one target; `max_connections` is for a client that is held back.
 
-    def __init__(self, target: TargetSpec, *, max_connections: int | None = None) -> None:
+    `clock` is the process's own, where several clients share it.
+    """
+
+    def __init__(
+        self,
+        target: TargetSpec,
+        *,
+        clock: ArrivalClock | None = None,
+        max_connections: int | None = None,
+    ) -> None:
         self.late_connects = 0
         """Connections that a request had to wait for."""
-        self._target = target
+        self._clock = clock or ArrivalClock()
         self._address = address_of(target.url)
         self._tls: ssl.SSLContext | None = tls_context(target)
         self._head = post_head(target)
@@ -136,12 +146,8 @@ class TargetClient:
             asyncio.get_running_loop().call_soon(self._open_for_waiting)
 
     async def _connect(self) -> ClientConnection:
-        loop = asyncio.get_running_loop()
-        address = self._address
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-            _, connection = await loop.create_connection(
-                lambda: ClientConnection(self), address.host, address.port, ssl=self._tls
-            )
+            connection = await opened(self, self._address, self._tls, self._clock)
         self._all.add(connection)
         return connection
 

@@ -117,6 +117,9 @@ class ClientProcess(asyncio.Protocol):
             late_connects=load.late_connects,
             pulse_delays_s=delays_s,
             loop_lags_s=lags_s,
+            reads=load.clock.reads,
+            kernel_reads=load.clock.kernel_reads,
+            read_delays_s=load.clock.take_delays_s(),
         )
 
     def _stop(self) -> None:

@@ -1,17 +1,21 @@
-"""The client's side of one connection: the time of a read is taken before anything is read in it.
+"""The client's side of one connection: what was read is kept with its time, and little more.
 
 What is looked at while a stream runs is only whether the answer may have ended: a read of a
 chunked body is given to llhttp when it could be the last one, together with those before it.
 """
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
 from typing import Protocol, cast
 
 import httptools
 
+from proa.bench.arrival_clock import ArrivalClock
 from proa.bench.raw import RawEnd, RawExchange
+from proa.bench.stamped_socket import Wire, connect
+from proa.bench.target import Address
 
 OnEnd = Callable[[RawExchange], None]
 _END = b"\r\n\r\n"
@@ -58,12 +62,13 @@ class Pool(Protocol):
 class ClientConnection(asyncio.Protocol):
     """Carries one exchange at a time; goes back to its pool before the exchange's end is told."""
 
-    __slots__ = ("_end", "_fed", "_is_used", "_on_end", "_pool", "_request", "is_open", "raw",
-                 "transport")  # fmt: skip
+    __slots__ = ("_end", "_fed", "_is_used", "_on_end", "_pool", "_read_s", "_request", "is_open",
+                 "raw", "transport")  # fmt: skip
 
-    transport: asyncio.Transport
+    transport: Wire
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, clock: ArrivalClock) -> None:
+        self._read_s = clock.read_s
         self.raw: RawExchange | None = None
         self.is_open = False
         self._pool = pool
@@ -73,8 +78,8 @@ class ClientConnection(asyncio.Protocol):
         self._is_used = False
         self._request = b""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
+    def connection_made(self, transport: asyncio.BaseTransport | Wire) -> None:
+        self.transport = cast("Wire", transport)
         self.is_open = True
 
     def begin(self, raw: RawExchange, request: bytes, on_end: OnEnd) -> None:
@@ -86,7 +91,11 @@ class ClientConnection(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        at_s = _monotonic()
+        """From a transport with TLS, which knows no time of arrival."""
+        self.arrived(data, self._read_s())
+
+    def arrived(self, data: bytes, at_s: float) -> None:
+        """Keep a read with its time, and look whether it may be the last."""
         raw, end = self.raw, self._end
         if raw is None or end is None:
             self.transport.abort()  # an answer to nothing
@@ -137,3 +146,20 @@ class ClientConnection(asyncio.Protocol):
         if raw is not None and on_end is not None:
             raw.end, raw.ended_s, raw.text = end, at_s, text
             on_end(raw)
+
+
+async def opened(
+    pool: Pool, address: Address, tls: ssl.SSLContext | None, clock: ArrivalClock
+) -> ClientConnection:
+    """A connection of `pool`'s: with the kernel's stamps, but for TLS, whose records hide them.
+
+    Raises:
+        OSError: the target takes none.
+    """
+    connection = ClientConnection(pool, clock)
+    if tls is None:
+        await connect(address.host, address.port, connection, clock)
+    else:
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: connection, address.host, address.port, ssl=tls)
+    return connection

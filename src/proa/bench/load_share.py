@@ -11,6 +11,7 @@ from itertools import islice
 import msgspec
 
 from proa.bench.answer import read_answer
+from proa.bench.arrival_clock import ArrivalClock
 from proa.bench.arrivals import send_times
 from proa.bench.body import body_of, prompt_hash
 from proa.bench.client import TargetClient
@@ -34,8 +35,11 @@ class LoadShare:
         self._begin = begin
         self._timers = timers
         self._hand_over = hand_over
+        self.clock = ArrivalClock() if begin.load.asks_kernel else ArrivalClock(asks_kernel=False)
         cap = begin.load.max_connections
-        self.clients = [TargetClient(t.target, max_connections=cap) for t in begin.targets]
+        self.clients = [
+            TargetClient(t.target, clock=self.clock, max_connections=cap) for t in begin.targets
+        ]
         self._prompts = [Prompts(begin.workload, t.scale) for t in begin.targets]
         self._ready: dict[int, _Made] = {}
         self._answers: dict[int, str] = {}

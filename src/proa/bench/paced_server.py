@@ -3,8 +3,9 @@
     python -m proa.bench.paced_server --ttft 0.1 --gap 0.02 --curve 24:0.0333,32:0.0555
 
 Any POST gets a chat stream of `max_tokens` single tokens; each event's text is the monotonic
-time of its writing, so that a client on this machine can tell how late it stamped it. With
---curve the gap follows the number of streams in flight, piecewise linear. `/truth` is the log,
+time right before its sending, so that a client on this machine can tell how late it stamped it.
+When a request arrived is the kernel's word, if it gives one: a late server is not late in its log.
+With --curve the gap follows the number of streams in flight, piecewise linear. `/truth` is the log,
 `/stats` counts. It costs microseconds a token: no queue, no prefill, no threads.
 """
 
@@ -19,11 +20,12 @@ from collections import deque
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import count, pairwise
-from typing import cast
 
 import httptools
 import msgspec
 import uvloop
+
+from proa.bench.stamped_socket import StampedListener, Wire
 
 MAX_TOKENS = re.compile(rb'"max_tokens":\s*(\d{1,9})')
 TOKENS_PER_WORD, TEMPLATE_TOKENS = 1.3, 8
@@ -96,8 +98,9 @@ class PacedServer:
         self._order = count()
         self._is_armed = False
 
-    def connection(self) -> "_Connection":
-        return _Connection(self)
+    def listen(self, host: str = "127.0.0.1", port: int = 0) -> StampedListener:
+        """Serve on the running loop. Raises OSError: the address cannot be taken."""
+        return StampedListener(host, port, lambda: _Connection(self))
 
     def schedule(self, at_s: float, connection: "_Connection") -> None:
         heapq.heappush(self._due, (at_s, next(self._order), connection))
@@ -131,31 +134,30 @@ class PacedServer:
             self._arm()
 
 
-class _Connection(asyncio.Protocol):
+class _Connection:
     """One connection; pipelining is not expected."""
 
-    transport: asyncio.Transport
+    transport: Wire
 
     def __init__(self, server: PacedServer) -> None:
         self._server = server
         self._truth: Truth | None = None
         self._left = 0
-        self._reset()
-
-    def _reset(self) -> None:
+        self._arrived_s = 0.0
         self._parser = httptools.HttpRequestParser(self)
         self._url = b""
         self._body: list[bytes] = []
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
+    def connection_made(self, wire: Wire) -> None:
+        self.transport = wire
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._truth is not None:
             self._truth = None
             self._server.streams -= 1
 
-    def data_received(self, data: bytes) -> None:
+    def arrived(self, data: bytes, at_s: float) -> None:
+        self._arrived_s = at_s
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -168,11 +170,10 @@ class _Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        arrived_s = time.monotonic()
         if self._parser.get_method() == b"GET":
             self._page(self._url)
         else:
-            self._begin(b"".join(self._body), arrived_s)
+            self._begin(b"".join(self._body), self._arrived_s)
         self._url, self._body = b"", []
 
     def _page(self, url: bytes) -> None:
@@ -240,8 +241,8 @@ async def serve(server: PacedServer, *, host: str, port: int) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    listener = await loop.create_server(server.connection, host, port, backlog=4096)
-    print(f"http://{host}:{listener.sockets[0].getsockname()[1]}", flush=True)
+    listener = server.listen(host, port)
+    print(f"http://{host}:{listener.port}", flush=True)
     await ended.wait()
     listener.close()
 

@@ -20,8 +20,9 @@ _LENGTH = struct.Struct("!I")
 class LoadSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One level: either `users` in a closed loop, or `arrivals`, or the workload's trace.
 
-    `stagger_s` spreads the users' first requests. `max_concurrency` caps an open loop;
-    `max_connections` holds the client itself back (for trials of the client's health).
+    `stagger_s` spreads the users' first requests. `max_concurrency` caps an open loop.
+    For trials of the client itself: `max_connections` holds it back, `asks_kernel` false has
+    the event loop stamp what arrives, as it does with TLS.
     """
 
     users: int | None = None
@@ -29,6 +30,7 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True):
     stagger_s: float = 2.0
     max_concurrency: int | None = None
     max_connections: int | None = None
+    asks_kernel: bool = True
     timeout_s: float = 300.0
 
     @property
@@ -63,7 +65,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Pulse(msgspec.Struct, frozen=True, tag=True):
-    """Sent a hundred times a second; how late it is read is how late every stamp is."""
+    """Sent a hundred times a second; how late it is read is how late the event loop is."""
 
     at_s: float
 
@@ -88,7 +90,8 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     `pausing` are users that wait after a failure. `oldest_sent_s` is of what is in flight
     (None: nothing): all that was sent before it has been handed over. `pulse_delays_s` and
     `loop_lags_s` are since the last tick. `runqueue_s` is the time that the process waited
-    for a CPU, of /proc/self/schedstat.
+    for a CPU, of /proc/self/schedstat. `reads` are of the load so far, and of `kernel_reads` the
+    kernel told the time; `read_delays_s` is from arrival to reading, of some since the last tick.
     """
 
     share: int
@@ -101,6 +104,9 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     late_connects: int
     pulse_delays_s: list[float]
     loop_lags_s: list[float]
+    reads: int = 0
+    kernel_reads: int = 0
+    read_delays_s: list[float] = []
 
 
 class Over(msgspec.Struct, frozen=True, tag=True):

@@ -21,10 +21,11 @@ from proa.bench.gauges import GaugeWatch
 from proa.bench.level_search import level_search
 from proa.bench.levels import CacheStats, LevelStats, level_stats
 from proa.bench.listener import RunListener
-from proa.bench.process_messages import Begin, TargetLoad
+from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
 from proa.bench.run_spec import LevelSpec, NextLevel, RunSpec, in_order, visits_of
 from proa.bench.self_check import SelfCheck, self_check
 from proa.bench.slo import SloSpec
+from proa.bench.target import any_tls
 from proa.bench.visit import Enough, Progress, Visit, VisitResult
 from proa.bench.window import Cause
 from proa.domain.load import EngineLoad
@@ -180,7 +181,9 @@ class BenchRun:
             users=max(users, default=spec.max_concurrency or _OPEN_LOOP_USERS),
             tokens_per_s=2 * _speed_asked(spec.slo) or _UNKNOWN_SPEED,
             seconds=spec.self_check_s,
-            max_connections=spec.max_connections,
+            held_back=LoadSpec(
+                max_connections=spec.max_connections, asks_kernel=not any_tls(spec.targets)
+            ),
         )
 
     def _left_s(self) -> float | None:

@@ -89,12 +89,17 @@ async def self_check(
     users: int,
     tokens_per_s: float = 60.0,
     seconds: float = 5.0,
-    max_connections: int | None = None,
+    held_back: LoadSpec | None = None,
 ) -> SelfCheck:
-    """Load an instant server with the level's users; each gets `tokens_per_s`."""
+    """Load an instant server with the level's users; each gets `tokens_per_s`.
+
+    `held_back` gives its `max_connections` and `asks_kernel` to this load, too.
+    """
     delays = StampDelays()
     async with instant_server("--gap", f"{1 / tokens_per_s}") as url:
-        load = LoadSpec(users=users, stagger_s=_WARMUP_S / 2, max_connections=max_connections)
+        load = msgspec.structs.replace(
+            held_back or LoadSpec(), users=users, stagger_s=_WARMUP_S / 2
+        )
         target = TargetLoad(TargetSpec(name="self-check", url=url, model="paced"))
         begin = Begin(
             targets=[target],

@@ -2,6 +2,7 @@
 
 import base64
 import ssl
+from collections.abc import Iterable
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -65,6 +66,11 @@ def shown_address(target: TargetSpec) -> str:
     """The address without a password in it."""
     address = address_of(target.url)
     return f"{'https' if address.is_tls else 'http'}://{address.authority}{address.prefix}"
+
+
+def any_tls(targets: Iterable[TargetSpec]) -> bool:
+    """Whether one of them is reached by https."""
+    return any(address_of(target.url).is_tls for target in targets)
 
 
 def tls_context(target: TargetSpec) -> ssl.SSLContext | None:

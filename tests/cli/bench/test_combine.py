@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.bench_servers import InterruptingServer, paced, serving
+from tests.cli.bench_servers import InterruptingServer, paced
 
 from proa.bench.paced_server import Pace
 from proa.cli.main import main
@@ -46,7 +46,7 @@ def test_gains_and_sites_of_servers_of_known_speed(
 
 def test_ctrl_c_keeps_whole_blocks_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     server = InterruptingServer(Pace(gap_s=0.01), at=40)
-    with serving(server.connection) as engine:
+    with paced(server) as engine:
         code = combine((engine, engine, engine), "--sites", "1")
     told = capsys.readouterr().out
     assert code == 130

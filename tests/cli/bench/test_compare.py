@@ -88,7 +88,7 @@ def test_sides_that_answer_at_different_length_are_refused(
 
 def test_ctrl_c_keeps_whole_pairs_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     server = InterruptingServer(PACE, at=12)
-    with serving(server.connection) as engine:
+    with paced(server) as engine:
         code = compare(engine, engine, "--lang", "ko", "--rounds", "500")
     told = capsys.readouterr().out
     assert code == 130

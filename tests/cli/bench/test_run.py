@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.bench_servers import InterruptingServer, paced, serving
+from tests.cli.bench_servers import InterruptingServer, paced
 
 from proa.bench.paced_server import Pace
 from proa.cli.main import main
@@ -43,7 +43,7 @@ def test_an_slo_that_no_level_keeps_is_exit_code_4(capsys: pytest.CaptureFixture
 
 
 def test_an_interrupted_run_prints_what_it_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(InterruptingServer(PACE, at=40).connection) as address:
+    with paced(InterruptingServer(PACE, at=40)) as address:
         code = bench(address, "--levels", "2", "--duration", "600", "--lang", "en")
     assert code == 130
     assert "interrupted: 1 visits are above" in capsys.readouterr().out

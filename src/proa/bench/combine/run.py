@@ -12,6 +12,7 @@ from proa.bench.decode import VisitLabel
 from proa.bench.levels import level_stats
 from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
 from proa.bench.self_check import SelfCheck, self_check
+from proa.bench.target import any_tls
 from proa.bench.visit import Progress, Visit
 from proa.bench.window import WindowSpec
 
@@ -68,8 +69,9 @@ class CombineRun:
             if spec.self_check_s:
                 self._on_phase("self_check")
                 check = await self_check(
-                    crew, spec.workload, users=max(spec.users), seconds=spec.self_check_s
-                )
+                    crew, spec.workload, users=max(spec.users), seconds=spec.self_check_s,
+                    held_back=LoadSpec(asks_kernel=not any_tls(spec.targets)),
+                )  # fmt: skip
             for index, part in block_order(spec.rounds, seed=spec.seed):
                 if self._interrupted:
                     break

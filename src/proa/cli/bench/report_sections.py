@@ -18,8 +18,8 @@ _NUMBER = re.compile(r"\d[\d.,]*%?")
 _HALF_A_PER_MILLE = 0.0005
 _LEVEL_COLUMNS = ("load", "requests", "errors", "ttft_p50", "ttft_p95", "itl", "tpot", "speed",
                   "speed_p05", "e2e", "aggregate", "attainment", "slo", "client")  # fmt: skip
-_CLIENT_COLUMNS = ("visit", "load", "client", "delay", "lag", "cpu", "runqueue", "lateness",
-                   "asked", "achieved", "reads")  # fmt: skip
+_CLIENT_COLUMNS = ("visit", "load", "client", "clock", "delay", "lag", "cpu", "runqueue",
+                   "lateness", "asked", "achieved", "reads")  # fmt: skip
 
 
 def load_name(level: Document, texts: Texts) -> str:
@@ -266,7 +266,7 @@ def client(told: Document, texts: Texts) -> list[Block]:
         )
     head = tuple(texts.say(f"column_{name}") for name in _CLIENT_COLUMNS)
     rows = tuple(_client_row(level, texts) for level in told["levels"])
-    blocks.append(Grid(head, rows, right=frozenset(range(3, 11))))
+    blocks.append(Grid(head, rows, right=frozenset(range(4, 12))))
     reasons = tuple(
         texts.say("reason_row", visit=level["visit"] + 1, text=_joined(level, texts))
         for level in told["levels"]
@@ -285,6 +285,7 @@ def _client_row(level: Document, texts: Texts) -> tuple[str, ...]:
         str(level["visit"] + 1),
         load_name(level, texts),
         texts.say(told["verdict"]),
+        texts.say(f"clock_{told['clock']}"),
         number(told["stamp_delay_p99_s"], 2, _MILLI),
         number(told["loop_lag_p99_s"], 2, _MILLI),
         percent(told["cpu_share"], 0),

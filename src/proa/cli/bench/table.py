@@ -51,7 +51,9 @@ def _notes(result: RunResult, texts: Texts) -> list[str]:
     phrases = Texts("bench_report", texts.language)
     notes += reasons_told(reasons_of(result.visits, result.spec.slo), phrases)
     verdict = worst(visit.stats.client.verdict for visit in result.visits)
-    notes += [texts.say("client_verdict", verdict=texts.say(str(verdict)))]
+    by_kernel = all(visit.stats.client.clock == "kernel" for visit in result.visits)
+    clock = texts.say("clock_kernel" if by_kernel else "clock_loop")
+    notes += [texts.say("client_verdict", verdict=texts.say(str(verdict)), clock=clock)]
     for number, visit in enumerate(result.visits, start=1):
         told = [*visit.stats.client.reasons, *visit.stats.warnings]
         said = (in_language(text, phrases) for text in told)
