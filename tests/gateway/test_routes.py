@@ -102,9 +102,9 @@ async def test_the_classifier_reads_the_last_message_of_the_user() -> None:
         assert FAQ not in str(gateway.records)
 
 
-async def test_a_route_of_a_key_is_for_that_key() -> None:
+async def test_a_route_of_a_tenant_is_for_its_keys() -> None:
     routing = RoutingSpec(routes=(RouteSpec(name="sales", match=MatchSpec(tenant="sales")),))
-    keys = (key_spec("sales", "sk-1"), key_spec("other", "sk-2"))
+    keys = (key_spec("anna", "sk-1", tenant="sales"), key_spec("other", "sk-2"))
     async with ScriptedEngine() as engine, serving(engine, routing=routing, keys=keys) as gateway:
         for key, route in ((b"sk-1", "sales"), (b"sk-2", "default"), (b"sk-1", "sales")):
             answer = await gateway.ask(with_header(chat("hi"), b"Authorization: Bearer " + key))

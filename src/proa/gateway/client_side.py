@@ -8,7 +8,7 @@ from proa.domain.tenant import DEFAULT_TENANT
 from proa.gateway.answers import error_body, error_event
 from proa.gateway.client_answer import ClientAnswer, answer_start
 from proa.gateway.doorkeeper import Verdict
-from proa.gateway.keys import KeyEntry
+from proa.gateway.keys import Denied, KeyEntry
 from proa.gateway.settings import KeySpec, LimitsSettings
 from proa.telemetry.rows import Header
 from proa.wire.request_head import RequestHead
@@ -76,11 +76,8 @@ class ClientSide(ABC):
             return False
         entry = verdict.key
         if entry is not None:
-            if not entry.enter(plane):
-                plane.counts[Header.REFUSED_KEY_CAP] += 1
-                cap = entry.max_concurrent_requests
-                message = f"this key may have {cap} requests open at one time"
-                self.refuse(429, message, retry_after_s=1)
+            if (denied := entry.enter(plane)) is not None:
+                self._denied(denied)
                 return False
             self.key = entry
         if length > self.settings.limits.max_body_bytes:
@@ -98,6 +95,11 @@ class ClientSide(ABC):
             self.finish(_OK, 204)
         else:
             self.refuse(verdict.status, verdict.message, headers=verdict.headers)
+
+    def _denied(self, denied: Denied) -> None:
+        is_cap = denied.status == 429
+        self.plane.counts[Header.REFUSED_KEY_CAP if is_cap else Header.REFUSED_AUTH] += 1
+        self.refuse(denied.status, denied.message, denied.code, headers=denied.headers)
 
     def too_large(self) -> None:
         """The body is, or grew, above the limit."""

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 from proa.engines.management import is_management
 from proa.gateway.cors import Cors
-from proa.gateway.keys import KeyEntry, KeyRing
+from proa.gateway.keys import DEMAND, KeyEntry, KeyRing
 from proa.gateway.local_answers import HEALTH, is_local
 from proa.gateway.wishes import asked_priority, asked_wait_s
 from proa.routing.admission.priority import Priority
 from proa.wire.refusal import ProtocolRefusal
 from proa.wire.request_head import RequestHead
 
-_MANAGEMENT = "this path manages an engine: it takes a key with admin = true, or the engine itself"
+_MANAGEMENT = (
+    'this path manages an engine: it takes a key with role = "admin", or the engine itself'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Doorkeeper:
             priority, max_wait_s = asked_priority(fields), asked_wait_s(fields)
         except ProtocolRefusal as refusal:
             return Verdict(refusal.status, str(refusal))
-        local = is_local(head)
+        local = is_local(head, key)
         return Verdict(key=key, local=local, priority=priority, max_wait_s=max_wait_s)
 
     def _options(self, fields: dict[bytes, bytes]) -> Verdict:
@@ -76,4 +78,4 @@ class Doorkeeper:
     def _unknown(keys: KeyRing, fields: dict[bytes, bytes]) -> Verdict:
         what = "missing API key" if keys.credential(fields) is None else "wrong API key"
         message = f"{what}: send Authorization: Bearer KEY or x-api-key: KEY"
-        return Verdict(401, message, b'www-authenticate: Bearer realm="proa"\r\n')
+        return Verdict(401, message, DEMAND)

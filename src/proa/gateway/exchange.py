@@ -103,6 +103,8 @@ class Exchange(ClientSide):
         needs = router.needs(asked.path)
         self._request = route_request(self, asked, needs)
         match = router.match(self._request)
+        if self.key is not None and self.key.gate is not None:
+            match = self.key.gate.of_route(asked, self.body, match, self.plane)
         if isinstance(match, RouteMatch) and not needs.body:
             self._derive((self.dispatcher, asked.model), match)
         return match

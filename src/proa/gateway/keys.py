@@ -1,39 +1,93 @@
 """API keys: who a request belongs to, and how many requests that key has open."""
 
 import hmac
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from proa.gateway.settings import KeySpec
+import msgspec
+
+from proa.gateway.settings import KeySpec, TenantSpec
+from proa.gateway.tenancy import TenantEntry
 from proa.telemetry.rows import Key, key_base
 
 if TYPE_CHECKING:
     from proa.gateway.plane import DataPlane
 
 _REQUESTS = Key.REQUESTS - Key.IN_FLIGHT
+_NEVER_S = float("inf")
+DEMAND = b'www-authenticate: Bearer realm="proa"\r\n'
+
+
+class Denied(NamedTuple):
+    """Why a known key does not let a request in now."""
+
+    status: int
+    message: str
+    code: str | None = None
+    headers: bytes = b""
+
+
+_EXPIRED = Denied(401, "this API key has expired", "expired_api_key", DEMAND)
 
 
 class KeyEntry:
-    """A configured key with its cells in the shared rows."""
+    """A configured key with its cells in the shared rows.
 
-    def __init__(self, spec: KeySpec, slot: int) -> None:
+    `tenant` is None where its tenant has no settings, `gate` is the tenant where that may not
+    use everything.
+    """
+
+    def __init__(self, spec: KeySpec, slot: int, tenant: TenantEntry | None = None) -> None:
         self.spec = spec
         self.max_concurrent_requests = spec.max_concurrent_requests
+        self.tenant = tenant
+        self.gate = tenant if tenant is not None and tenant.restricts else None
         self._base = key_base(slot) + Key.IN_FLIGHT
 
-    def enter(self, plane: "DataPlane") -> bool:
-        """Take a place under the key's cap, over all workers; false when it is used up."""
+    def enter(self, plane: "DataPlane") -> Denied | None:
+        """Take a place under the key's cap, over all workers; else why not."""
         row, base, others = plane.row, self._base, plane.other_rows
         mine, cap = row[base], self.max_concurrent_requests
         if cap and mine + (sum([row[base] for row in others]) if others else 0) >= cap:
-            return False
+            return _full("key", cap)
         row[base] = mine + 1
         row[base + _REQUESTS] += 1
-        return True
+        return None
 
     def leave(self, plane: "DataPlane") -> None:
         """Give the place back; called once, in the exchange's only end."""
         plane.row[self._base] -= 1
+
+
+class BoundKeyEntry(KeyEntry):
+    """A key that ends or whose tenant is counted; others are not asked about it."""
+
+    def __init__(self, spec: KeySpec, slot: int, tenant: TenantEntry | None = None) -> None:
+        super().__init__(spec, slot, tenant)
+        self._expires_s = _NEVER_S if spec.expires_s is None else spec.expires_s
+
+    def enter(self, plane: "DataPlane") -> Denied | None:
+        """The key's time, its tenant's cap, its own cap."""
+        if self._expires_s <= plane.wall_now_s:
+            return _EXPIRED
+        tenant = self.tenant
+        if tenant is not None and not tenant.enter(plane):
+            return _full("tenant of this key", tenant.spec.max_concurrent_requests)
+        denied = super().enter(plane)
+        if denied is not None and tenant is not None:
+            tenant.leave(plane)
+        return denied
+
+    def leave(self, plane: "DataPlane") -> None:
+        super().leave(plane)
+        if self.tenant is not None:
+            self.tenant.leave(plane)
+
+
+def _full(whose: str, cap: int) -> Denied:
+    article = "this" if whose == "key" else "the"
+    return Denied(429, f"{article} {whose} may have {cap} requests open at one time")
 
 
 class KeyRing:
@@ -44,8 +98,17 @@ class KeyRing:
     comparison is constant-time all the same.
     """
 
-    def __init__(self, specs: tuple[KeySpec, ...], slots: dict[str, int]) -> None:
-        self._by_digest = {spec.digest: KeyEntry(spec, slots[spec.name]) for spec in specs}
+    def __init__(
+        self, specs: tuple[KeySpec, ...], slots: dict[str, int],
+        tenants: Mapping[str, TenantEntry] | None = None,
+    ) -> None:  # fmt: skip
+        self._by_digest: dict[bytes, KeyEntry] = {}
+        for spec in specs:
+            tenant = (tenants or {}).get(spec.tenant)
+            for each in with_old(spec):
+                is_bound = tenant is not None or each.expires_s is not None
+                entry = BoundKeyEntry if is_bound else KeyEntry
+                self._by_digest[each.digest] = entry(each, slots[spec.name], tenant)
 
     @staticmethod
     def credential(fields: dict[bytes, bytes]) -> bytes | None:
@@ -67,3 +130,19 @@ class KeyRing:
         if entry is None or not hmac.compare_digest(entry.spec.digest, digest):
             return None
         return entry
+
+
+def with_old(spec: KeySpec) -> tuple[KeySpec, ...]:
+    """The key, and the one that it replaces, which ends at its own time or with the key."""
+    if spec.old_digest is None:
+        return (spec,)
+    ends = [each for each in (spec.old_expires_s, spec.expires_s) if each is not None]
+    old = msgspec.structs.replace(spec, digest=spec.old_digest, expires_s=min(ends, default=None))
+    return (spec, old)
+
+
+def tenant_entries(
+    specs: tuple[TenantSpec, ...], slots: Mapping[str, int]
+) -> dict[str, TenantEntry]:
+    """The tenants that have settings, by name."""
+    return {spec.name: TenantEntry(spec, slots[spec.name]) for spec in specs}

@@ -24,7 +24,7 @@ from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Doorkeeper
 from proa.gateway.heads import Heads
 from proa.gateway.hedge import Hedges
-from proa.gateway.keys import KeyRing
+from proa.gateway.keys import KeyRing, tenant_entries
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
 from proa.gateway.pace import Windows
@@ -77,6 +77,7 @@ class DataPlane:
         self.now = clock()
         self.oldest_idle_s = 0.0
         self.draining = False
+        self.wall_now_s = self.wall_clock()
         self.idle_until = 0.0
         self.connections: set[ClientConnection] = set()
         self.fleet = FleetView(0, ())
@@ -104,10 +105,12 @@ class DataPlane:
         before = getattr(self, "settings", None)
         settings = message.settings
         self.settings = settings
-        keys = None if settings.keys is None else KeyRing(settings.keys, message.key_slots)
+        tenants = tenant_entries(settings.tenants, message.tenant_slots)
+        keys = settings.keys
+        ring = None if keys is None else KeyRing(keys, message.key_slots, tenants)
         self.cors = Cors(settings.cors_allow_origins)
         self.via = b"1.1 proa-" + message.instance.encode()
-        self.doorkeeper = Doorkeeper(keys, self.cors, self.via)
+        self.doorkeeper = Doorkeeper(ring, self.cors, self.via)
         self._trusted = [
             ipaddress.ip_network(text, strict=False) for text in settings.trusted_proxies
         ]
@@ -277,6 +280,7 @@ class DataPlane:
                 self.loop.call_exception_handler({"message": "sweep", "exception": error})
                 connection.transport.abort()
         self._close_windows(seconds, lag_s)
+        self.wall_now_s = self.wall_clock()
         self.oldest_idle_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
             link.close_idle(self.oldest_idle_s)

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from proa.gateway.doorkeeper import Verdict
-from proa.routing.admission.priority import WaitingTerms, allowed_priority
+from proa.routing.admission.priority import WaitingTerms, allowed_priority, not_above
 from proa.routing.admission.ticket import Ticket
 from proa.routing.decision import Refusal
 
@@ -36,6 +36,9 @@ def new_ticket(
     wish, spec = _wish(exchange), exchange.key_spec
     highest = None if spec is None else spec.priority
     priority = allowed_priority(terms.priority, wish.priority, highest)
+    tenant = None if exchange.key is None else exchange.key.tenant
+    if tenant is not None and tenant.spec.priority is not None:
+        priority = not_above(priority, tenant.spec.priority)
     patience, limit_s = patience_s(exchange, terms), exchange.limits.total_timeout_s
     return Ticket(
         owner=exchange,

@@ -35,7 +35,7 @@ _typed = msgspec.json.Decoder(RequestFields).decode
 _texts = msgspec.json.Decoder(_Texts).decode
 _loose = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _string = msgspec.json.Decoder(str).decode
-_MODEL_PART = re.compile(
+MODEL_PART = re.compile(
     rb'content-disposition:[ \t]*form-data;(?:[^\r\n]{0,256};)?[ \t]*name="?model"?[ \t;]*\r\n'
     rb"(?:[^\r\n]{1,512}+\r\n){0,8}+\r\n([^\r\n]{0,512}+)\r\n--",
     re.IGNORECASE,
@@ -84,14 +84,14 @@ def replace_model(body: bytes, model: str) -> bytes | None:
 
 def multipart_model(body: bytes) -> str | None:
     """The `model` field of a multipart form; only its first and last 64 KiB are searched."""
-    found = _MODEL_PART.search(body[:65_536]) or _MODEL_PART.search(body[-65_536:])
+    found = MODEL_PART.search(body[:65_536]) or MODEL_PART.search(body[-65_536:])
     return found.group(1).decode("utf-8", "replace") if found else None
 
 
 def replace_multipart_model(body: bytes, model: str) -> bytes | None:
     """The form with another `model`; None when it has no such field."""
     for start in (0, max(0, len(body) - 65_536)):
-        found = _MODEL_PART.search(body[start : start + 65_536])
+        found = MODEL_PART.search(body[start : start + 65_536])
         if found:
             return body[: start + found.start(1)] + model.encode() + body[start + found.end(1) :]
     return None

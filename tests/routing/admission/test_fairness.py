@@ -1,6 +1,7 @@
 """Shares go as weights, places never idle, nobody starves, nobody saves up for later."""
 
 from collections import Counter
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,11 +17,11 @@ weights = st.dictionaries(
 
 
 def ticket(
-    tenant: str, key: str = "", rank: int = 2, at_s: float = 0.0, **more: object
+    tenant: str, key: str = "", rank: int = 2, at_s: float = 0.0, **more: Any
 ) -> Ticket[str]:
     return Ticket(
         owner=tenant, rank=rank, arrived_s=at_s, deadline_s=1e9, tenant=tenant, key=key, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 def queue_of(shares: OwnShares, counts: dict[str, int]) -> AdmissionQueue[str]:

@@ -43,4 +43,9 @@ def allowed_priority(route: Priority, asked: Priority | None, key: Priority | No
     if asked is None or asked is route:
         return route
     highest = route if key is None else min(route, key, key=lambda each: each.rank)
-    return max(asked, highest, key=lambda each: each.rank)
+    return not_above(asked, highest)
+
+
+def not_above(priority: Priority, ceiling: Priority) -> Priority:
+    """The class, or the ceiling if it would be above that."""
+    return max(priority, ceiling, key=lambda each: each.rank)
