@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.processes import children, pinned
-from proa.config.keys_file import add_key
+from proa.config.keys_edit import NewKey, add_key
 
 GATEWAY_CPU = 0
 LOAD_CPU = 1
@@ -177,7 +177,7 @@ def proa(
     """`proa serve` with keys, several routes and metrics."""
     spec = spec or ProaSpec()
     directory.mkdir()
-    key = add_key(directory / "keys.toml", "bench", max_concurrent_requests=KEY_CONCURRENCY)
+    key = add_key(directory / "keys.toml", "bench", NewKey(max_concurrent_requests=KEY_CONCURRENCY))
     tables = "\n".join(
         f'[[engines]]\nname = "{engine}"\nurl = "http://127.0.0.1:{port}"\nkind = "openai"'
         for engine, port in zip(("main", "aux"), engine_ports, strict=True)

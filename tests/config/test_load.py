@@ -10,7 +10,7 @@ import pytest
 
 from proa.config import fields
 from proa.config.faults import ConfigFaults
-from proa.config.keys_file import add_key
+from proa.config.keys_edit import NewKey, add_key
 from proa.config.load import Flags, load
 from proa.domain.fleet import EngineKind
 from proa.errors import ConfigError
@@ -456,12 +456,12 @@ class TestPublicAddresses:
         keys = tmp_path / "keys.toml"
         team_digest = hashlib.sha256(add_key(keys, "team").encode()).digest()
         text = MINIMAL + self.CONTROL + '[gateway]\napi_keys_file = "keys.toml"\n'
-        assert "it needs an API key with admin = true" in only_fault(tmp_path, text)
-        secret = add_key(keys, "root", admin=True)
+        assert 'it needs an API key with role = "admin"' in only_fault(tmp_path, text)
+        secret = add_key(keys, "root", NewKey(role="admin"))
         config = load(written(tmp_path, text), environ={})
         assert [key.name for key in config.control.keys] == ["root"]
-        assert config.control.admits(secret)
-        assert not config.control.admits(secret[:-1])
+        assert config.control.admits(secret, now_s=0.0)
+        assert not config.control.admits(secret[:-1], now_s=0.0)
         assert config.control.other_digests == (team_digest,)
 
     @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from proa.config.tenants import tenant_specs
 from proa.control.settings import AdminKeySpec, ControlSettings
 from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
+from proa.gateway.keys import with_old
 from proa.gateway.settings import (
     AdmissionSettings,
     GatewaySettings,
@@ -90,7 +91,12 @@ def control_settings(
         **given,
         engines=engines,
         discovery=discovery_specs(table, directory),
-        keys=tuple(AdminKeySpec(name=k.name, digest=k.digest) for k in keys or () if k.admin),
+        keys=tuple(
+            AdminKeySpec(name=k.name, digest=k.digest, expires_s=k.expires_s)
+            for key in keys or ()
+            for k in with_old(key)
+            if k.admin
+        ),
         other_digests=tuple(k.digest for k in keys or () if not k.admin),
         insecure=insecure,
     )

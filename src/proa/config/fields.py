@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from proa.config import addresses
+from proa.config import addresses, moments
 from proa.domain.contract import ContractRule
 from proa.domain.discovery import DiscoveryKind
 from proa.domain.fleet import EngineKind
@@ -207,6 +207,9 @@ CountOrOff = Annotated[int, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=0, le=2**40)]
 TokenCount = Annotated[int, Field(ge=1, le=2**40)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Began = Annotated[float, BeforeValidator(moments.start_s)]
+Ends = Annotated[float, BeforeValidator(moments.end_s)]
+
 ShareAboveZero = Annotated[float, Field(gt=0, le=1)]
 Speed = Annotated[float, Field(gt=0, le=1_000_000)]
 LoadFactor = Annotated[float, Field(ge=1, le=100)]

@@ -20,6 +20,7 @@ from proa.config.faults import ConfigFaults, Fault
 from proa.config.keys_file import read_keys
 from proa.config.tables import ProaTable
 from proa.config.validation import validate
+from proa.config.tenants import tenant_names
 from proa.control.settings import ControlSettings
 from proa.domain.address import with_scheme
 from proa.domain.contract import ContractSpec
@@ -189,7 +190,7 @@ def _keys(
     if not isinstance(name, str) or not name:
         return None, ()
     try:
-        return read_keys(directory / name), ()
+        return read_keys(directory / name, tenant_names(data)), ()
     except ConfigFaults as error:
         return None, error.faults
 
@@ -212,7 +213,7 @@ def _public_faults(document: Document, keys: tuple[KeySpec, ...] | None) -> list
     faults = []
     for table, is_guarded, guard in (
         ("gateway", is_keyed, "[gateway] api_keys_file"),
-        ("control", has_admin, "an API key with admin = true"),
+        ("control", has_admin, 'an API key with role = "admin"'),
     ):
         listen = _value(data, table, "listen")
         if is_guarded or not isinstance(listen, str) or ":" not in listen or not is_public(listen):

@@ -266,5 +266,7 @@ class KeyTable(Table):
 
 class KeysTable(Table):
     """The whole of keys.toml."""
+    tenant: f.Name | None = None
+    role: Literal["user", "admin"] | None = None
 
     keys: list[KeyTable] = []

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from proa.config.document import Document, KeyPath
 from proa.config.faults import HIDDEN, Fault, shown_value, shown_variable
-from proa.config.later import LATER_KEYS
+from proa.config.later import LATER_KEYS, RENAMED_KEYS
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -81,7 +81,10 @@ def _missing(path: KeyPath) -> str:
 
 def _unknown(document: Document, path: KeyPath, model: type[BaseModel]) -> Fault:
     # The value is not printed: a mistyped key may hold a secret.
-    if ".".join(part for part in path if isinstance(part, str)) in LATER_KEYS:
+    name = ".".join(part for part in path if isinstance(part, str))
+    if name in RENAMED_KEYS:
+        return document.fault(path, RENAMED_KEYS[name], problem="is not a key any more")
+    if name in LATER_KEYS:
         problem = "is not supported by this version of proa"
         return document.fault(path, "remove it; it would have no effect", problem=problem)
     known = _known_keys(model, path[:-1])
@@ -107,4 +110,4 @@ def _table_of(annotation: Any) -> type[BaseModel]:
 def _shown(path: KeyPath, value: object) -> str:
     if path[-1] == "api_key_env":
         return shown_variable(value)
-    return HIDDEN if path[-1] == "hash" or "headers" in path else shown_value(value)
+    return HIDDEN if path[-1] in ("hash", "old_hash") or "headers" in path else shown_value(value)

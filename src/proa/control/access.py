@@ -3,6 +3,7 @@
 import ipaddress
 from contextlib import suppress
 
+import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -11,6 +12,8 @@ from proa.errors import api_error
 
 
 def refusal(request: Request, settings: ControlSettings) -> Response | None:
+_NO_ADMIN = 'this key is no admin key: it has no role = "admin" in the keys\' file'
+
     """The answer to a request that may not pass, None for one that may.
 
     With admin keys, everybody needs one; other keys are known and do not do. Without,
@@ -19,10 +22,10 @@ def refusal(request: Request, settings: ControlSettings) -> Response | None:
     """
     if settings.keys:
         key = _credential(request)
-        if settings.admits(key):
+        if settings.admits(key, time.time()):
             return None
         if settings.knows(key):
-            return _error(403, "this key is no admin key: it has no admin = true in the keys' file")
+            return _error(403, _NO_ADMIN)
         what = "is needed" if not key else "is needed, and this key is not known"
         return _error(401, f"an admin key {what}: send Authorization: Bearer KEY or x-api-key: KEY")
     if settings.insecure or _is_local(request):

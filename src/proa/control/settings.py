@@ -11,10 +11,25 @@ from proa.domain.fleet import EngineSpec
 
 
 class AdminKeySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """An API key that may use the admin API: `digest` is the SHA-256 of the key."""
+    """An API key that may use the admin API: `digest` is the SHA-256 of the key.
+
+    It works before `expires_s`, in Unix time, None for ever.
+    """
 
     name: str
     digest: bytes
+    expires_s: float | None = None
+
+
+class RecordsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[records]`: `store` is a URL that may hold a secret, `shown` the same without it.
+
+    `retention_days` 0 keeps records for ever.
+    """
+
+    store: str
+    shown: str
+    retention_days: float = 90.0
 
 
 class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +52,10 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     other_digests: tuple[bytes, ...] = ()
     insecure: bool = False
 
-    def admits(self, key: str) -> bool:
-        """Whether `key` opens the admin API; every key is compared, in constant time."""
-        return not self.keys or _is_among(key, [known.digest for known in self.keys])
+    def admits(self, key: str, now_s: float) -> bool:
+        """Whether `key` opens the admin API now; every key is compared, in constant time."""
+        valid = [k.digest for k in self.keys if k.expires_s is None or now_s < k.expires_s]
+        return not self.keys or _is_among(key, valid)
 
     def knows(self, key: str) -> bool:
         """Whether `key` is one that may not use the admin API; compared in the same way."""

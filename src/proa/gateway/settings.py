@@ -43,7 +43,7 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit.
 
     `priority` is the highest class that its requests may ask for, None is that of the route.
-    It works before `expires_s`, in Unix time, None for ever. `old_digest` is that of the key
+    Times are in Unix time; it works before `expires_s`, None for ever. `old_digest` is that of the key
     that it replaces, which works before `old_expires_s`.
     """
 
@@ -53,6 +53,7 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority | None = None
     admin: bool = False
     tenant: str = DEFAULT_TENANT
+    created_s: float | None = None
     expires_s: float | None = None
     old_digest: bytes | None = None
     old_expires_s: float | None = None

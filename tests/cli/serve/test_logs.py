@@ -10,7 +10,7 @@ from tests.cli.serving import Serving
 from tests.gateway.closed_loop import ClosedLoop
 from tests.gateway.supervised import until
 
-from proa.config.keys_file import add_key
+from proa.config.keys_edit import add_key
 from proa.testing.chat import chat_events
 from proa.testing.raw_client import RawClient
 from proa.testing.raw_response import json_request, request_bytes

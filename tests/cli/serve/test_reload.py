@@ -14,7 +14,7 @@ from tests.cli.serving import Serving
 from tests.gateway.closed_loop import ClosedLoop
 from tests.gateway.supervised import refusal_of
 
-from proa.config.keys_file import add_key, remove_key
+from proa.config.keys_edit import add_key, revoke_key
 from proa.testing.ports import closed_port
 from proa.testing.raw_client import RawClient
 from proa.testing.raw_response import json_request
@@ -170,7 +170,7 @@ async def test_keys_engines_and_routes_change_live(file: File, tmp_path: Path) -
         assert await engine_of() == "401"
         assert await engine_of(key=first) == "e0"
         second = add_key(keys, "second")
-        remove_key(keys, "first")
+        revoke_key(keys, "first")
         await serving.line("settings reloaded")
         async with asyncio.timeout(10):
             while await engine_of(key=first) != "401":
