@@ -7,7 +7,7 @@ import re
 from importlib.util import find_spec
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from proa.config import addresses, moments
 from proa.domain.contract import ContractRule
@@ -189,6 +189,9 @@ KvEvents = Annotated[str, AfterValidator(kv_events)]
 Origin = Annotated[str, AfterValidator(addresses.origin)]
 Network = Annotated[str, AfterValidator(addresses.network)]
 
+Began = Annotated[float, BeforeValidator(moments.start_s)]
+Ends = Annotated[float, BeforeValidator(moments.end_s)]
+
 Kind = Annotated[EngineKind, Field(strict=False)]
 DiscoveryKindName = Annotated[DiscoveryKind, Field(strict=False)]
 Policy = Annotated[PolicyName, Field(strict=False)]
@@ -207,9 +210,6 @@ CountOrOff = Annotated[int, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=0, le=2**40)]
 TokenCount = Annotated[int, Field(ge=1, le=2**40)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Began = Annotated[float, BeforeValidator(moments.start_s)]
-Ends = Annotated[float, BeforeValidator(moments.end_s)]
-
 ShareAboveZero = Annotated[float, Field(gt=0, le=1)]
 Speed = Annotated[float, Field(gt=0, le=1_000_000)]
 LoadFactor = Annotated[float, Field(ge=1, le=100)]

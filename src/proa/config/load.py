@@ -19,8 +19,8 @@ from proa.config.environment import engine_keys
 from proa.config.faults import ConfigFaults, Fault
 from proa.config.keys_file import read_keys
 from proa.config.tables import ProaTable
-from proa.config.validation import validate
 from proa.config.tenants import tenant_names
+from proa.config.validation import validate
 from proa.control.settings import ControlSettings
 from proa.domain.address import with_scheme
 from proa.domain.contract import ContractSpec

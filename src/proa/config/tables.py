@@ -259,14 +259,17 @@ class ProaTable(Table):
 class KeyTable(Table):
     name: f.Name
     hash: f.KeyHash
+    tenant: f.Name | None = None
+    role: Literal["user", "admin"] | None = None
     max_concurrent_requests: f.CountOrOff | None = None
     priority: f.PriorityClass | None = None
-    admin: bool | None = None
+    created: f.Began | None = None
+    expires: f.Ends | None = None
+    old_hash: f.KeyHash | None = None
+    old_expires: f.Ends | None = None
 
 
 class KeysTable(Table):
     """The whole of keys.toml."""
-    tenant: f.Name | None = None
-    role: Literal["user", "admin"] | None = None
 
     keys: list[KeyTable] = []

@@ -1,19 +1,19 @@
 """Who may read the control plane's pages."""
 
 import ipaddress
+import time
 from contextlib import suppress
 
-import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from proa.control.settings import ControlSettings
 from proa.errors import api_error
 
-
-def refusal(request: Request, settings: ControlSettings) -> Response | None:
 _NO_ADMIN = 'this key is no admin key: it has no role = "admin" in the keys\' file'
 
+
+def refusal(request: Request, settings: ControlSettings) -> Response | None:
     """The answer to a request that may not pass, None for one that may.
 
     With admin keys, everybody needs one; other keys are known and do not do. Without,
