@@ -75,9 +75,9 @@ class DataPlane:
         self.clock = clock
         self.wall_clock: Callable[[], float] = time.time
         self.now = clock()
+        self.wall_now_s = self.wall_clock()
         self.oldest_idle_s = 0.0
         self.draining = False
-        self.wall_now_s = self.wall_clock()
         self.idle_until = 0.0
         self.connections: set[ClientConnection] = set()
         self.fleet = FleetView(0, ())
@@ -273,6 +273,7 @@ class DataPlane:
         self.row[Header.LOOP_LAG_US] = int(lag_s * 1e6)
         self._swept_at = now
         self.now = now
+        self.wall_now_s = self.wall_clock()
         for connection in list(self.connections):
             try:
                 sweep_connection(connection, now)
@@ -280,7 +281,6 @@ class DataPlane:
                 self.loop.call_exception_handler({"message": "sweep", "exception": error})
                 connection.transport.abort()
         self._close_windows(seconds, lag_s)
-        self.wall_now_s = self.wall_clock()
         self.oldest_idle_s = now - self.settings.limits.pool_idle_s
         for link in self._links.values():
             link.close_idle(self.oldest_idle_s)
