@@ -15,7 +15,7 @@ from proa.config.tables import KeysTable, ProaTable
 from proa.domain.fleet import FleetView
 from proa.errors import API_ERRORS, ApiError
 from proa.routing.spec import PolicyName
-from proa.telemetry.logs import RequestRecord
+from proa.domain.request_record import RequestRecord
 from proa.telemetry.metrics import prometheus_text
 from proa.telemetry.process import GatewayView, ProcessView
 from proa.telemetry.rows import SharedRows

@@ -27,7 +27,8 @@ from proa.gateway.messages import ApplySettings
 from proa.gateway.plane import DataPlane
 from proa.gateway.settings import GatewaySettings, KeySpec, LimitsSettings
 from proa.routing.admission.priority import Priority
-from proa.telemetry.logs import Log, RequestRecord
+from proa.domain.request_record import RequestRecord
+from proa.telemetry.logs import Log
 from proa.telemetry.rows import (
     TTFT_BOUNDS_US,
     Engine,

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proa.errors import InputError
-from proa.telemetry.logs import Log, RequestRecord, open_log
+from proa.domain.request_record import RequestRecord
+from proa.telemetry.logs import Log, open_log
 from proa.telemetry.sink import LineSink
 
 NOON = 1_796_040_000.25
@@ -71,9 +72,11 @@ def test_a_request_in_json(lines: Lines, json_log: Log) -> None:
         "outcome": "ok",
         "duration_ms": 123.5,
         "key": None,
+        "tenant": None,
         "model": "tiny",
         "route": None,
         "engine": "main",
+        "decision": None,
         "queued_ms": None,
         "ttft_ms": None,
         "bytes_in": 0,
@@ -83,6 +86,7 @@ def test_a_request_in_json(lines: Lines, json_log: Log) -> None:
         "retries": 0,
         "hedged": None,
         "stream": True,
+        "pii": None,
     }
 
 

@@ -33,6 +33,7 @@ VERBS = {
         "measure an endpoint, and prove that the client was not the limit",
     ),
     "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
+    "requests": ("proa.cli.requests", "show and export request records: who asked what of whom"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),
 }

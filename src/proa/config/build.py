@@ -11,7 +11,7 @@ from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.config.tenants import tenant_specs
-from proa.control.settings import AdminKeySpec, ControlSettings
+from proa.control.settings import AdminKeySpec, ControlSettings, RecordsSettings
 from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.gateway.keys import with_old
@@ -70,6 +70,7 @@ def gateway_settings(
         model_templates={m.name: m.chat_template for m in table.models if m.chat_template},
         logs=_logs(table, directory),
         tls=_tls(table, directory),
+        records=table.records is not None,
         admission=AdmissionSettings(**_given(table.admission, but={"retry_budget"})),
         **table.admission.model_dump(exclude_unset=True, include={"retry_budget"}),
     )
@@ -82,6 +83,7 @@ def control_settings(
     keys: tuple[KeySpec, ...] | None,
     insecure: bool,
     directory: Path,
+    records: RecordsSettings | None = None,
 ) -> ControlSettings:
     """The control plane's settings; keys without `admin` are only told apart from unknown ones."""
     given = _given(table.control)
@@ -99,6 +101,7 @@ def control_settings(
         ),
         other_digests=tuple(k.digest for k in keys or () if not k.admin),
         insecure=insecure,
+        records=records,
     )
 
 

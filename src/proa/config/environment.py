@@ -75,6 +75,11 @@ def named_key(variable: str, environ: Mapping[str, str]) -> str:
     )
 
 
+def variable_value(variable: str, environ: Mapping[str, str]) -> str | None:
+    """The value of a variable that a setting names; None where it is not set, or empty."""
+    return environ.get(variable) or None if VARIABLE.fullmatch(variable) else None
+
+
 def engine_key(
     document: Document, path: KeyPath, environ: Mapping[str, str]
 ) -> tuple[dict[str, str], list[Fault]]:

@@ -15,6 +15,7 @@ from proa.domain.discovery import DiscoveryKind
 from proa.domain.fleet import EngineKind
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import PolicyName
+from proa.store.records import ACCEPTED
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # token, RFC 9110 section 5.6.2
@@ -126,6 +127,21 @@ def file_path_or_none(value: str) -> str:
     return value and file_path(value)
 
 
+def is_records_store(value: str) -> bool:
+    """Whether a store of records can be opened by this URL."""
+    scheme, colon, rest = value.partition(":")
+    if "\0" in value or not (colon and rest):
+        return False
+    return scheme == "sqlite" or (scheme in ("postgresql", "postgres") and rest.startswith("//"))
+
+
+def records_store(value: str) -> str:
+    """The URL of a store of records."""
+    if not is_records_store(value):
+        raise ValueError(ACCEPTED)
+    return value
+
+
 def dns_address(value: str) -> str:
     """A name to look up in the DNS, with a port where its record has none."""
     name, colon, port = value.rpartition(":") if ":" in value else (value, "", "")
@@ -176,6 +192,8 @@ HeaderValue = Annotated[str, AfterValidator(header_value)]
 KeyHash = Annotated[str, AfterValidator(key_hash)]
 VariableName = Annotated[str, AfterValidator(variable_name)]
 Currency = Annotated[str, AfterValidator(currency)]
+RecordsStore = Annotated[str, AfterValidator(records_store)]
+Days = Annotated[float, Field(ge=0, le=36_525)]
 FilePath = Annotated[str, AfterValidator(file_path)]
 FilePathOrNone = Annotated[str, AfterValidator(file_path_or_none)]
 DnsAddress = Annotated[str, AfterValidator(dns_address)]

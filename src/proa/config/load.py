@@ -18,6 +18,7 @@ from proa.config.document import Document, read_document
 from proa.config.environment import engine_keys
 from proa.config.faults import ConfigFaults, Fault
 from proa.config.keys_file import read_keys
+from proa.config.records import records_settings
 from proa.config.tables import ProaTable
 from proa.config.tenants import tenant_names
 from proa.config.validation import validate
@@ -104,6 +105,8 @@ def load(
     classifier, model_faults = _classifier(document.data, directory)
     faults += model_faults
     faults += tls_faults(document, directory)
+    records, record_faults = records_settings(document, directory, environ)
+    faults += record_faults
     if not flags.insecure:
         faults += _public_faults(document, keys)
     if table is None or faults:
@@ -112,7 +115,12 @@ def load(
 
     def build(engines: tuple[EngineSpec, ...]) -> LoadedConfig:
         control = control_settings(
-            read, engines=engines, keys=keys, insecure=flags.insecure, directory=directory
+            read,
+            engines=engines,
+            keys=keys,
+            insecure=flags.insecure,
+            directory=directory,
+            records=records,
         )
         return LoadedConfig(
             gateway=gateway_settings(

@@ -233,6 +233,12 @@ class ContractTable(Table):
     extend_above: ContractLimitsTable | None = None
 
 
+class RecordsTable(Table):
+    store: f.RecordsStore | None = None
+    url_env: f.VariableName | None = None
+    retention_days: f.Days | None = None
+
+
 class ProaTable(Table):
     """The whole of proa.toml."""
 
@@ -253,6 +259,7 @@ class ProaTable(Table):
     limits: LimitsTable = LimitsTable()
     admission: AdmissionTable = AdmissionTable()
     breaker: BreakerTable = BreakerTable()
+    records: RecordsTable | None = None
     contract: ContractTable | None = None
 
 

@@ -1,5 +1,7 @@
 """Who may read the control plane's pages."""
 
+import hashlib
+import hmac
 import ipaddress
 import time
 from contextlib import suppress
@@ -31,6 +33,16 @@ def refusal(request: Request, settings: ControlSettings) -> Response | None:
     if settings.insecure or _is_local(request):
         return None
     return _error(403, "without an admin key only this machine may read this; add one to the keys")
+
+
+def who(request: Request, settings: ControlSettings) -> str:
+    """Whom an action is charged to: the name of the admin key, else where it came from."""
+    digest = hashlib.sha256(_credential(request).encode()).digest()
+    names = [key.name for key in settings.keys if hmac.compare_digest(key.digest, digest)]
+    if names:
+        return f"key {names[0]}"
+    client = request.client
+    return client.host if client is not None and client.host else "unix socket"
 
 
 def _credential(request: Request) -> str:

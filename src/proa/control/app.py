@@ -1,5 +1,6 @@
 """The control plane's pages: metrics, health, readiness, and the admin API."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
@@ -8,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from proa.control.access import refusal
+from proa.control.access import refusal, who
 from proa.control.admin import Operation
 from proa.control.admin_documents import StatusDocument
 from proa.control.admin_errors import http_error, told_errors
@@ -16,19 +17,25 @@ from proa.control.admin_request import mutation_refusal
 from proa.control.openapi import openapi_document
 from proa.control.settings import ControlSettings
 from proa.control.status import status_document, unready_reasons
+from proa.domain.request_record import AdminAction
 from proa.telemetry.metrics import CONTENT_TYPE, prometheus_text
 from proa.telemetry.process import GatewayView
 
 ReadView = Callable[[], GatewayView]
 ReadSettings = Callable[[], ControlSettings]
+OnAction = Callable[[AdminAction], None]
 Page = Callable[[Request], Awaitable[Response]]
 
 
 def control_app(
-    view: ReadView, settings: ReadSettings, operations: Sequence[Operation] = ()
+    view: ReadView,
+    settings: ReadSettings,
+    operations: Sequence[Operation] = (),
+    on_action: OnAction = lambda action: None,
 ) -> Starlette:
-    """The application for `control.listen`; both callables give the newest at every request.
+    """The application for `control.listen`; the first two give the newest at every request.
 
+    `on_action` hears of everything that was changed, or would have been, had it not failed.
     `/healthz` and `/readyz` are open to all, everything else is guarded (see `access.py`).
     """
 
@@ -69,23 +76,42 @@ def control_app(
             Route("/readyz", readyz),
             Route("/metrics", _guarded(metrics, settings)),
             Route("/admin/openapi.json", _guarded(openapi, settings)),
-            *(_route(path, table, settings) for path in dict.fromkeys(o.path for o in table)),
+            *(
+                _route(path, table, settings, on_action)
+                for path in dict.fromkeys(o.path for o in table)
+            ),
         ],
         exception_handlers={HTTPException: http_error},
     )
 
 
-def _route(path: str, table: Sequence[Operation], settings: ReadSettings) -> Route:
+def _route(
+    path: str, table: Sequence[Operation], settings: ReadSettings, on_action: OnAction
+) -> Route:
     """All methods of one path, so that others are answered with those that there are."""
     by_method = {operation.method: operation for operation in table if operation.path == path}
 
     async def page(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
-        if operation.changes and (refused := mutation_refusal(request)) is not None:
-            return refused
-        return await told_errors(operation.page)(request)
+        if not operation.changes:
+            return await told_errors(operation.page)(request)
+        if (answer := mutation_refusal(request)) is None:
+            answer = await told_errors(operation.page)(request)
+        on_action(_action(request, answer.status_code, who(request, settings())))
+        return answer
 
     return Route(path, _guarded(page, settings), methods=list(by_method))
+
+
+def _action(request: Request, status: int, who: str) -> AdminAction:
+    return AdminAction(
+        at_s=round(time.time(), 3),
+        who=who,
+        method=request.method,
+        path=request.url.path,
+        status=status,
+        detail=request.url.query,
+    )
 
 
 def _guarded(page: Page, settings: ReadSettings) -> Page:

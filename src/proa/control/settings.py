@@ -38,6 +38,7 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
     admin API is open to this machine's own programs, and with `insecure` to all;
     `other_digests` are those of the keys that may not use it.
+    `records` is None where no request records are kept.
     `draining` engines get no new request. `state_file` is where changes at runtime are
     kept, empty for nowhere, None for the place beside proa.toml.
     """
@@ -48,6 +49,7 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     draining: frozenset[str] = frozenset()
     discovery: tuple[DiscoverySpec, ...] = ()
     state_file: str | None = None
+    records: RecordsSettings | None = None
     keys: tuple[AdminKeySpec, ...] = ()
     other_digests: tuple[bytes, ...] = ()
     insecure: bool = False

@@ -8,7 +8,7 @@ from proa.domain.outcome import Outcome
 from proa.domain.timing import EngineTiming
 from proa.engines.adapters import ADAPTERS
 from proa.telemetry.load_metrics import counts_requests
-from proa.telemetry.process import GatewayView, WorkerView
+from proa.telemetry.process import GatewayView, RecordsView, WorkerView
 from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
 
 _BREAKER = ("closed", "half_open", "open")
@@ -47,12 +47,20 @@ def status_document(view: GatewayView) -> Json:
             "warnings": list(reload.warnings),
         },
         "worker_restarts": process.worker_restarts,
+        "records": _records(process.records),
         "workers": [_worker(view, worker) for worker in process.workers],
         "fleet_sequence": view.fleet.sequence,
         "loads_sequence": view.loads.sequence,
         "engines": [_engine(view, engine) for engine in view.fleet.engines],
         "keys": [_key(view, name, slot) for name, slot in view.key_slots.items()],
     }
+
+
+def _records(records: RecordsView) -> Json | None:
+    """None where none are kept."""
+    if not records.store:
+        return None
+    return msgspec.structs.asdict(records) | {"problem": records.problem or None}
 
 
 def _worker(view: GatewayView, worker: WorkerView) -> Json:

@@ -17,7 +17,7 @@ from proa.gateway.acceptor import Acceptor
 from proa.gateway.listeners import path_of
 from proa.gateway.messages import Drain, Message
 from proa.gateway.row_pool import RowPool
-from proa.gateway.worker_process import WorkerProcess
+from proa.gateway.worker_process import OnRecords, WorkerProcess
 from proa.telemetry.logs import Log
 from proa.telemetry.rows import Header
 
@@ -39,6 +39,7 @@ class Crew:
         *,
         pool: RowPool,
         briefing: Callable[[], Sequence[Message]],
+        on_records: OnRecords,
         log: Log,
     ) -> None:
         self.listeners = listeners
@@ -47,6 +48,7 @@ class Crew:
         self.restarts = 0
         self._pool = pool
         self._briefing = briefing
+        self._on_records = on_records
         self._log = log
         self._shared = size > 1
         self._acceptor: Acceptor | None = None
@@ -168,7 +170,7 @@ class Crew:
     async def _one_worker(self) -> dict[str, int | str]:
         """From the start of a worker to its end, and why it ended."""
         try:
-            worker = WorkerProcess(self._pool.rows, self._pool.bells, self._pool.take())
+            worker = self._new_worker()
         except OwnFault as fault:
             return {"reason": str(fault)}
         try:
@@ -187,6 +189,10 @@ class Crew:
                 self.workers.remove(worker)
             self._pool.give_back(worker.row_index)
             self._take_back(worker)
+
+    def _new_worker(self) -> WorkerProcess:
+        pool = self._pool
+        return WorkerProcess(pool.rows, pool.bells, pool.take(), self._on_records)
 
     def _take_back(self, ended: WorkerProcess) -> None:
         """Clients that a worker did not fetch before its end go to another one."""

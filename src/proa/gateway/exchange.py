@@ -332,7 +332,7 @@ class Exchange(ClientSide):
             asked = self.asked
             if asked is not None and asked.features and outcome is _OK:
                 plane.tokens.learn(asked, attempt.usage.prompt_tokens)
-        if self.settings.logs.requests:
+        if self.settings.logs.requests or self.settings.records:
             plane.log_exchange(self, outcome, status, duration_s)
         if plane.hedges is not None:
             plane.hedges.over(self, outcome, duration_s)

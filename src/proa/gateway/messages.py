@@ -10,6 +10,7 @@ import msgspec
 
 from proa.domain.fleet import FleetView
 from proa.domain.load import LoadView
+from proa.domain.request_record import KeptRequest
 from proa.gateway.settings import GatewaySettings
 
 _LENGTH = struct.Struct("!I")
@@ -51,11 +52,17 @@ class SettingsRefused(msgspec.Struct, tag=True, frozen=True):
     error: str
 
 
+class Records(msgspec.Struct, tag=True, frozen=True):
+    """What a worker tells: requests that ended."""
+
+    requests: list[KeptRequest]
+
+
 class ReopenLogs(msgspec.Struct, tag=True, frozen=True):
     """The log files were rotated."""
 
 
-Message = ApplySettings | ApplyFleet | ApplyLoads | Drain | ReopenLogs | SettingsRefused
+Message = ApplySettings | ApplyFleet | ApplyLoads | Drain | Records | ReopenLogs | SettingsRefused
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Message).decode

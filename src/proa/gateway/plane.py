@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from proa.domain.fleet import EngineSpec, EngineState, EngineView, FleetView
 from proa.domain.load import LoadView
 from proa.domain.outcome import Outcome
+from proa.domain.request_record import RequestRecord
 from proa.engines.models import bare_model
 from proa.gateway.adapter_loader import AdapterLoader
 from proa.gateway.answers import error_body
@@ -28,6 +29,7 @@ from proa.gateway.keys import KeyRing, tenant_entries
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
 from proa.gateway.pace import Windows
+from proa.gateway.recorder import Recorder
 from proa.gateway.request_record import refused_record, request_record
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.token_book import TokenBook
@@ -83,6 +85,7 @@ class DataPlane:
         self.fleet = FleetView(0, ())
         self.tokens = TokenBook()
         self.log: Log | None = None
+        self.recorder: Recorder | None = None
         self.retry_budget = RetryBudget(0.0)
         self.hedges: Hedges | None = None
         self._links: dict[str, EngineLink] = {}
@@ -223,8 +226,7 @@ class DataPlane:
         identity = self.request_id(None)
         start = head % (STATUS_LINES[status], len(body), retry, identity, CLOSE)
         connection.transport.write(start + b"\r\n" + body)
-        if self.log is not None and self.settings.logs.requests:
-            self.log.request(refused_record(identity, status))
+        self._tell(refused_record(identity, status))
 
     def trusts(self, peer: str) -> bool:
         """Whether a peer's forwarding headers are believed."""
@@ -258,9 +260,14 @@ class DataPlane:
     def log_exchange(
         self, exchange: "Exchange", outcome: Outcome, status: int, duration_s: float
     ) -> None:
-        """The request's line in the log."""
-        if self.log is not None:
-            self.log.request(request_record(exchange, outcome, status, duration_s))
+        """The request's line in the log, and its record."""
+        self._tell(request_record(exchange, outcome, status, duration_s))
+
+    def _tell(self, record: RequestRecord) -> None:
+        if self.log is not None and self.settings.logs.requests:
+            self.log.request(record)
+        if self.recorder is not None and self.settings.records:
+            self.recorder.take(record)
 
     # time
 
@@ -294,6 +301,8 @@ class DataPlane:
         if self.log is not None:
             self.log.flush()
             self.row[Header.LOG_DROPPED] = self.log.dropped
+        if self.recorder is not None:
+            self.recorder.flush()
 
     def _close_windows(self, seconds: float, lag_s: float) -> None:
         """What came since the last sweep counts for the engines' speeds, unless we were late."""

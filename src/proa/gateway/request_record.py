@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 from proa.domain.outcome import Outcome
-from proa.telemetry.logs import RequestRecord
+from proa.domain.request_record import RequestRecord
+
+_DECISION = b"x-proa-decision: "
 
 if TYPE_CHECKING:
     from proa.gateway.exchange import Exchange
@@ -24,9 +26,11 @@ def request_record(
         outcome=outcome.label,
         duration_ms=duration_s * 1e3,
         key=exchange.key_name or None,
+        tenant=exchange.tenant_name,
         model=asked.model if asked else None,
         route=exchange.route or None,
         engine=attempt.link.name if attempt else None,
+        decision=_decision(exchange.decision),
         queued_ms=exchange.queued_s * 1e3 if exchange.queued_s else None,
         ttft_ms=None if exchange.ttft_s is None else exchange.ttft_s * 1e3,
         bytes_in=len(exchange.body),
@@ -37,6 +41,14 @@ def request_record(
         hedged=hedged,
         stream=bool(asked and asked.stream),
     )
+
+
+def _decision(lines: bytes) -> str | None:
+    """The value of `x-proa-decision` among the header lines that tell of the engine."""
+    start = lines.find(_DECISION)
+    if start < 0:
+        return None
+    return lines[start + len(_DECISION) : lines.index(b"\r\n", start)].decode("ascii", "replace")
 
 
 def refused_record(request_id: bytes, status: int) -> RequestRecord:

@@ -100,6 +100,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     gateway is open, and a tuple, even an empty one, when a key is demanded. `tenants` are
     those of the file, without the default one if that is not among them.
     `retry_budget` is the share of traffic that may be retries.
+    `records` keeps a record of every request.
     `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are what
     the file adds to those that proa has; `model_templates` are names of templates by model.
     """
@@ -117,6 +118,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     tls: TlsSettings | None = None
     retry_budget: float = 0.1
     admission: AdmissionSettings = AdmissionSettings()
+    records: bool = False
     heartbeat_s: float = 0.0
     chat_templates: dict[str, ChatTemplate] = {}
     model_templates: dict[str, str] = {}

@@ -21,6 +21,7 @@ from proa.gateway.messages import ApplyFleet, ApplyLoads, ApplySettings, Message
 from proa.gateway.row_pool import RowPool
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.slots import Slots
+from proa.gateway.worker_process import OnRecords
 from proa.telemetry.logs import Log
 from proa.telemetry.process import WorkerView
 from proa.telemetry.rows import MAX_ENGINES, MAX_KEYS, MAX_TENANTS, SharedRows
@@ -32,9 +33,11 @@ class Supervisor:
     """One gateway's worker processes."""
 
     def __init__(
-        self, settings: GatewaySettings, *, log: Log, listeners: Sequence[socket.socket] = ()
-    ) -> None:
+        self, settings: GatewaySettings, *, log: Log, listeners: Sequence[socket.socket] = (),
+        on_records: OnRecords = lambda records: None,
+    ) -> None:  # fmt: skip
         self.settings = settings
+        self._on_records = on_records
         self.generation = 1
         self.draining = False
         self.rows = SharedRows.create(ROW_COUNT)
@@ -183,6 +186,7 @@ class Supervisor:
                 ApplyLoads(self._loads),
                 ApplyFleet(self._fleet),
             ),
+            on_records=self._on_records,
             log=self._log,
         )
 

@@ -34,12 +34,14 @@ from proa.gateway.messages import (
     next_message,
 )
 from proa.gateway.plane import DataPlane
+from proa.gateway.recorder import Recorder
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.tls import server_context
 from proa.telemetry.logs import open_log
 from proa.telemetry.rows import Header, SharedRows
 
 _DRAIN_POLL_S = 0.05
+_LAST_WORDS_S = 1.0
 
 
 class Worker:
@@ -79,6 +81,8 @@ class Worker:
     async def _follow(self) -> None:
         try:
             reader, self._answers = await asyncio.open_connection(sock=self._channel)
+            plane, way = self._plane, self._answers.transport
+            plane.recorder = Recorder(way, plane.counts, plane.wall_clock)
             while (message := await next_message(reader)) is not None:
                 self._take(message)
         except Exception as fault:
@@ -171,9 +175,19 @@ class Worker:
         for connection in list(plane.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+        if plane.recorder is not None:
+            plane.recorder.flush()
         plane.flush_counters()
         if plane.log is not None:
             plane.log.flush()
+        await self._told()
+
+    async def _told(self) -> None:
+        """The supervisor has got everything that we had to tell, unless it reads nothing."""
+        if self._answers is not None:
+            self._answers.close()
+            with contextlib.suppress(OSError, TimeoutError):
+                await asyncio.wait_for(self._answers.wait_closed(), _LAST_WORDS_S)
 
     def _stop_listening(self) -> None:
         if self._acceptor is not None:

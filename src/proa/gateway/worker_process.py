@@ -3,13 +3,16 @@
 import asyncio
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from proa.domain.request_record import KeptRequest
 from proa.gateway.bells import Bells
-from proa.gateway.messages import Message, SettingsRefused, frame, next_message
+from proa.gateway.messages import Message, Records, SettingsRefused, frame, next_message
 from proa.telemetry.rows import Header, SharedRows
 
+OnRecords = Callable[[list[KeptRequest]], None]
 _CLIENT = b"c"
+_LAST_WORDS_S = 1.0
 
 
 class WorkerProcess:
@@ -19,11 +22,14 @@ class WorkerProcess:
     did not fetch before its end can be fetched back.
     """
 
-    def __init__(self, rows: SharedRows, bells: Bells, row_index: int) -> None:
+    def __init__(
+        self, rows: SharedRows, bells: Bells, row_index: int, on_records: OnRecords
+    ) -> None:
         self.row_index = row_index
         self.row = rows.rows[row_index]
         self.handed = 0
         self._rows = rows
+        self._on_records = on_records
         self._bells = bells.descriptors
         self._writer: asyncio.StreamWriter | None = None
         self._answers: asyncio.Task[None] | None = None
@@ -55,6 +61,8 @@ class WorkerProcess:
         while (message := await next_message(reader)) is not None:
             if isinstance(message, SettingsRefused):
                 self._refused = message
+            elif isinstance(message, Records):
+                self._on_records(message.requests)
 
     async def start(self, listeners: Sequence[socket.socket], *, is_handed_clients: bool) -> None:
         """Spawn it, in a session of its own: Ctrl-C is for the supervisor alone.
@@ -129,6 +137,8 @@ class WorkerProcess:
         assert self._process is not None
         status = await self._process.wait()
         if self._writer is not None:
+            if self._answers is not None:  # its last words may still be on the way
+                await asyncio.wait([self._answers], timeout=_LAST_WORDS_S)
             self._writer.close()
         return status
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from proa.domain.request_record import RequestRecord
 from proa.telemetry.sink import STANDARD_OUTPUT, LineSink
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -16,36 +17,6 @@ MAX_MODEL_CHARS = 128
 MAX_PATH_CHARS = 512
 _MAX_EVENT_CHARS = 2048
 _PLAIN = re.compile(r"[!#-<>-~]+", re.ASCII)  # printable ASCII but the space, `"` and `=`
-
-
-class RequestRecord(msgspec.Struct, kw_only=True, gc=False):
-    """What is told of a finished request; None is "not known" or "does not apply".
-
-    Times are in milliseconds, sizes in bytes of de-framed bodies. `model` is what the
-    client asked for, `key` the name of its API key, `outcome` an `Outcome.label` or
-    the reason of a refusal,
-    `hedged` the engine of a second try beside the first one.
-    """
-
-    request_id: str
-    method: str
-    path: str
-    status: int
-    outcome: str
-    duration_ms: float
-    key: str | None = None
-    model: str | None = None
-    route: str | None = None
-    engine: str | None = None
-    queued_ms: float | None = None
-    ttft_ms: float | None = None
-    bytes_in: int = 0
-    bytes_out: int = 0
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    retries: int = 0
-    hedged: str | None = None
-    stream: bool = False
 
 
 class Log:
@@ -75,14 +46,7 @@ class Log:
 
     def request(self, record: RequestRecord) -> None:
         """Log a finished request; the record is cut to its bounds in place."""
-        record.path = record.path.partition("?")[0][:MAX_PATH_CHARS]
-        record.duration_ms = round(record.duration_ms, 1)
-        if record.queued_ms is not None:
-            record.queued_ms = round(record.queued_ms, 1)
-        if record.ttft_ms is not None:
-            record.ttft_ms = round(record.ttft_ms, 1)
-        if record.model is not None and len(record.model) > MAX_MODEL_CHARS:
-            record.model = record.model[:MAX_MODEL_CHARS]
+        cut(record)
         if self._as_json:
             self._sink.append(b'{"ts":"%b",%b\n' % (self._stamp(), self._json(record)[1:]))
         else:
@@ -138,6 +102,18 @@ class Log:
             self._second = second
             self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         return f"{self._second_text}.{int((now_s - second) * 1000):03d}Z".encode()
+
+
+def cut(record: RequestRecord) -> None:
+    """Times to tenths of milliseconds; what a client may make long, to its bounds."""
+    record.path = record.path.partition("?")[0][:MAX_PATH_CHARS]
+    record.duration_ms = round(record.duration_ms, 1)
+    if record.queued_ms is not None:
+        record.queued_ms = round(record.queued_ms, 1)
+    if record.ttft_ms is not None:
+        record.ttft_ms = round(record.ttft_ms, 1)
+    if record.model is not None and len(record.model) > MAX_MODEL_CHARS:
+        record.model = record.model[:MAX_MODEL_CHARS]
 
 
 def open_log(path: str = STANDARD_OUTPUT, *, format: Literal["json", "text"] = "json") -> Log:  # noqa: A002 - the name of the setting

@@ -214,6 +214,14 @@ def _gateway_metrics(view: GatewayView) -> Iterator[Metric]:
                    total(Header.ANSWERED_LOCALLY))  # fmt: skip
     dropped = total(Header.LOG_DROPPED) + view.process.log_lines_dropped
     yield _counter("proa_log_lines_dropped", "Log lines lost because nobody took them.", dropped)
+    records = view.process.records
+    dropped = total(Header.RECORDS_DROPPED) + records.dropped
+    yield _counter("proa_records_written", "Request records written.", records.written)
+    yield _counter("proa_records_dropped", "Request records lost, their store too far behind.",
+                   dropped)  # fmt: skip
+    yield _gauge("proa_records_waiting", "Request records not written yet.", records.waiting)
+    yield _gauge("proa_records_store_up", "1 unless the records' store refused the last write.",
+                 int(not records.problem))  # fmt: skip
 
 
 def _process_metrics(view: GatewayView) -> Iterator[Metric]:

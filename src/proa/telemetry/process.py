@@ -37,6 +37,19 @@ class ReloadView(msgspec.Struct, frozen=True, kw_only=True):
         return not self.error
 
 
+class RecordsView(msgspec.Struct, frozen=True, kw_only=True):
+    """How keeping request records goes: `store` without secrets, empty for none.
+
+    `problem` is why the store takes nothing, empty when it does.
+    """
+
+    store: str = ""
+    waiting: int = 0
+    written: int = 0
+    dropped: int = 0
+    problem: str = ""
+
+
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway's processes at one moment; `generation` counts accepted configurations."""
 
@@ -46,6 +59,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     draining: bool = False
     last_reload: ReloadView | None = None
     log_lines_dropped: int = 0
+    records: RecordsView = RecordsView()
 
     @property
     def alive_workers(self) -> int:

@@ -60,6 +60,7 @@ class Header:
     REFUSED_EXPIRED = 31
     WAIT_SUM_US = 32
     WAIT_BUCKET = 33
+    RECORDS_DROPPED = 46
 
 
 HEADER_GAUGES = 16

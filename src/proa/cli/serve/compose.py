@@ -24,8 +24,10 @@ from proa.config.runtime_engine import engine_schemas
 from proa.control.admin import engine_operations
 from proa.control.app import control_app
 from proa.control.learned_speeds import LearnedSpeeds
+from proa.control.record_keeper import RecordKeeper
 from proa.control.registry import Registry
 from proa.control.state_file import StateFile
+from proa.domain.request_record import AdminAction
 from proa.errors import ProaError
 from proa.gateway.listeners import inherited_socket
 from proa.gateway.supervisor import Supervisor
@@ -80,7 +82,10 @@ class Program:
         state = StateFile(config.state_file, self._log)
         book = open_book(config, state, self._log)
         effective = book.settings()
-        self._supervisor = Supervisor(effective.gateway, log=self._log, listeners=listeners)
+        self._keeper = RecordKeeper(config.control.records, self._log, clock=time.time)
+        self._supervisor = Supervisor(
+            effective.gateway, log=self._log, listeners=listeners, on_records=self._keeper.take
+        )
         speeds = LearnedSpeeds(
             self._supervisor.rows,
             lambda: self._supervisor.engine_slots,
@@ -102,7 +107,8 @@ class Program:
         operations = engine_operations(desk, *engine_schemas())
         self._last_reload: ReloadView | None = None
         self._control = ControlServer(
-            control_app(self._view, lambda: self._config.control, operations), self._log
+            control_app(self._view, lambda: self._config.control, operations, self._on_action),
+            self._log,
         )
         self._reloading = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -139,6 +145,7 @@ class Program:
         await self._discoveries.follow(self._config.control.discovery)
         await self._discoveries.first_looks()
         self._tasks.append(asyncio.create_task(self._speed_watch.follow()))
+        self._tasks.append(asyncio.create_task(self._keeper.run()))
         if self._watchdog_s is not None:
             self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
         addresses, control = self._supervisor.addresses, self._control.address
@@ -183,6 +190,7 @@ class Program:
         self._supervisor.kill()
         await self._control.stop()
         await self._registry.close()
+        await self._keeper.close()
         self._log.close()
 
     async def _reload(self) -> tuple[list[str], list[str]]:
@@ -229,6 +237,7 @@ class Program:
             await self._move(before)
             raise
         await self._discoveries.follow(config.control.discovery)
+        await self._keeper.follow(config.control.records)
         return told
 
     async def _move(self, config: LoadedConfig) -> None:
@@ -236,6 +245,18 @@ class Program:
         if config.gateway.logs != self._logs:
             self._log.move(config.gateway.logs.path, format=config.gateway.logs.format)
             self._logs = config.gateway.logs
+
+    def _on_action(self, action: AdminAction) -> None:
+        self._keeper.note(action)
+        self._log.event(
+            "info",
+            "admin action",
+            who=action.who,
+            method=action.method,
+            path=action.path,
+            status=action.status,
+            detail=action.detail or None,
+        )
 
     async def _keep_alive(self, every_s: float) -> None:
         while True:
@@ -268,6 +289,7 @@ class Program:
             draining=supervisor.draining,
             last_reload=self._last_reload,
             log_lines_dropped=self._log.dropped,
+            records=self._keeper.view,
         )
         return GatewayView(
             rows=supervisor.rows,
