@@ -61,7 +61,11 @@ async def test_few_long_lived_connections_starve_no_worker() -> None:
         for _ in range(ROUNDS):
             async with ClosedLoop(url_of(supervisor), connections=16) as load:
                 await load.answered(400)
+                rows = [supervisor.rows.rows[worker.index] for worker in supervisor.workers()]
+                held = [row[Header.CONNECTIONS] for row in rows]
             assert load.failures == []
+            assert sum(held) == 16
+            assert min(held) >= 16 / 3
             counted = sum(before.values()) + load.sent
             await until(
                 lambda: sum(requests_by_worker(supervisor).values()) == counted,  # noqa: B023
@@ -70,7 +74,7 @@ async def test_few_long_lived_connections_starve_no_worker() -> None:
             now = requests_by_worker(supervisor)
             shares = [now[pid] - before[pid] for pid in before]
             assert len(shares) == 2
-            assert min(shares) >= load.sent / 3
+            assert min(shares) >= load.sent / 5  # a worker may also get less of the processors
             await until(lambda: not connections(supervisor), "end of the connections")
             before = now
 
