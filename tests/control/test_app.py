@@ -42,6 +42,7 @@ def gateway(
         rows=rows,
         engine_slots={"main": 4},
         key_slots={"team": 0},
+        tenant_slots={"sales": 2},
         fleet=FleetView(9, (main, fresh)),
         process=ProcessView(
             generation=3,
@@ -134,6 +135,9 @@ def test_status_tells_all_parts() -> None:
     assert msgspec.convert(main["outcomes"], dict[str, int])["broken"] == 6
     assert (fresh["state"], fresh["models"]) == ("unknown", None)
     assert status["keys"] == [{"name": "team", "in_flight": 0, "requests": 0}]
+    refused = {"cap": 0, "model": 0, "route": 0}
+    sales = {"name": "sales", "in_flight": 0, "queued": 0, "requests": 0, "refused": refused}
+    assert status["tenants"] == [sales]
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/admin/status"])

@@ -16,9 +16,11 @@ from proa.telemetry.rows import (
     Header,
     Key,
     SharedRows,
+    Tenant,
     engine_base,
     key_base,
     observe_ttft,
+    tenant_base,
 )
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -59,6 +61,23 @@ def samples(page: GatewayView) -> Samples:
         for family in families
         for sample in family.samples
     }
+
+
+def test_tenants_are_those_that_are_configured(rows: SharedRows) -> None:
+    base = tenant_base(7)
+    for n in (1, 2):
+        rows.rows[n][base + Tenant.IN_FLIGHT] = n
+        rows.rows[n][base + Tenant.WAITING] = 2 * n
+        rows.rows[n][base + Tenant.REQUESTS] = 10
+        rows.rows[n][base + Tenant.REFUSED_MODEL] = 4
+        rows.rows[n][tenant_base(8) + Tenant.REQUESTS] = 99
+    rows.rows[0][base + Tenant.REQUESTS] = 5
+    page = samples(msgspec.structs.replace(view(rows), tenant_slots={"sales": 7}))
+    assert value(page, "proa_tenant_requests_in_flight", tenant="sales") == 3
+    assert value(page, "proa_tenant_queued", tenant="sales") == 6
+    assert value(page, "proa_tenant_requests_total", tenant="sales") == 25
+    assert value(page, "proa_tenant_refused_total", tenant="sales", reason="model") == 8
+    assert {dict(labels)["tenant"] for name, labels in page if "tenant" in name} == {"sales"}
 
 
 def value(page: Samples, name: str, **labels: str) -> float:

@@ -39,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"ok": False, "file": str(args.file), "faults": faults}))
         return InputError.exit_code
     summary = summarized(config)
-    key_names = [key.name for key in config.gateway.keys or ()]
-    warnings = [str(remark) for remark in remarks(read_document(args.file), key_names)]
+    warnings = [str(remark) for remark in remarks(read_document(args.file))]
     if args.format == "json":
         told = {"ok": True, "file": str(args.file), **summary, "warnings": warnings}
         print(json.dumps(told))

@@ -165,7 +165,7 @@ def _tenants(data: dict[str, Any]) -> Found:
     for index, route in tables(data, "routes"):
         if "tenant" in _table(route, "match"):
             path: KeyPath = ("routes", index, "match", "tenant")
-            yield path, "tenants are names of API keys: [gateway] api_keys_file is needed"
+            yield path, "tenants are those of API keys: [gateway] api_keys_file is needed"
 
 
 def _adapter_policy(data: dict[str, Any]) -> Found:

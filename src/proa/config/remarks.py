@@ -1,6 +1,6 @@
 """What a good proa.toml says and hardly means: told by `proa check-config`, never refused."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 from proa.catalog.gpus import gpu_rows, known_gpu
@@ -9,16 +9,15 @@ from proa.config.document import Document
 from proa.config.faults import Fault, shown_value
 
 
-def remarks(document: Document, key_names: Collection[str]) -> list[Fault]:
+def remarks(document: Document) -> list[Fault]:
     """The remarks on a document without faults, in the order of its lines.
 
-    `key_names` are those of the API keys. `accepted` of a remark is what follows from it.
+    `accepted` of a remark is what follows from it.
     """
     found = [
         *_never_reached(document),
         *_same_url(document),
         *_unknown_gpu(document),
-        *_unknown_tenant(document, key_names),
     ]
     return sorted(found, key=lambda remark: remark.line or 0)
 
@@ -49,13 +48,3 @@ def _unknown_gpu(document: Document) -> Iterator[Fault]:
             near = get_close_matches(gpu, gpu_rows()) or sorted(gpu_rows())
             told = f"no speed is known of it before it serves; known are {', '.join(near)}"
             yield document.fault(("engines", index, "gpu"), told, shown=shown_value(gpu))
-
-
-def _unknown_tenant(document: Document, key_names: Collection[str]) -> Iterator[Fault]:
-    for index, route in tables(document.data, "routes"):
-        tenant = (route.get("match") or {}).get("tenant")
-        if tenant is not None and tenant not in key_names:
-            near = get_close_matches(tenant, key_names, n=1) or sorted(key_names)
-            known = f"known are {', '.join(near) or 'none'}"
-            path = ("routes", index, "match", "tenant")
-            yield document.fault(path, f"no API key has this name; {known}", shown=f'"{tenant}"')

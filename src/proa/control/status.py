@@ -9,7 +9,8 @@ from proa.domain.timing import EngineTiming
 from proa.engines.adapters import ADAPTERS
 from proa.telemetry.load_metrics import counts_requests
 from proa.telemetry.process import GatewayView, RecordsView, WorkerView
-from proa.telemetry.rows import Engine, Header, Key, engine_base, key_base
+from proa.telemetry.rows import Engine, Header, Key, Tenant, engine_base, key_base, tenant_base
+from proa.telemetry.tenant_metrics import REFUSALS
 
 _BREAKER = ("closed", "half_open", "open")
 
@@ -53,6 +54,7 @@ def status_document(view: GatewayView) -> Json:
         "loads_sequence": view.loads.sequence,
         "engines": [_engine(view, engine) for engine in view.fleet.engines],
         "keys": [_key(view, name, slot) for name, slot in view.key_slots.items()],
+        "tenants": [_tenant(view, name, slot) for name, slot in view.tenant_slots.items()],
     }
 
 
@@ -172,4 +174,15 @@ def _key(view: GatewayView, name: str, slot: int) -> Json:
         "name": name,
         "in_flight": view.rows.key_in_flight(slot),
         "requests": view.rows.total(key_base(slot) + Key.REQUESTS),
+    }
+
+
+def _tenant(view: GatewayView, name: str, slot: int) -> Json:
+    base, rows = tenant_base(slot), view.rows
+    return {
+        "name": name,
+        "in_flight": rows.in_flight(base + Tenant.IN_FLIGHT),
+        "queued": rows.in_flight(base + Tenant.WAITING),
+        "requests": rows.total(base + Tenant.REQUESTS),
+        "refused": {reason: rows.total(base + cell) for reason, cell in REFUSALS.items()},
     }

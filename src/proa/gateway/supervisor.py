@@ -76,8 +76,9 @@ class Supervisor:
 
     @property
     def tenant_slots(self) -> dict[str, int]:
-        """Cells of every tenant since the start; the first is that of the default one."""
-        return self._tenant_slots.names
+        """Cells of the tenants that are configured now."""
+        slots = self._tenant_slots.names
+        return {tenant.name: slots[tenant.name] for tenant in self.settings.tenants}
 
     @property
     def worker_restarts(self) -> int:

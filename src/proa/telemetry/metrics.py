@@ -31,6 +31,7 @@ from proa.telemetry.rows import (
     engine_base,
     key_base,
 )
+from proa.telemetry.tenant_metrics import tenant_metrics
 from proa.telemetry.timing_metrics import timing_metrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -88,6 +89,7 @@ class _Page(Collector):
         yield from load_metrics(self._view)
         yield from timing_metrics(self._view)
         yield from _key_metrics(self._view)
+        yield from tenant_metrics(self._view)
         yield from _queue_metrics(self._view.rows)
         yield from _gateway_metrics(self._view)
         yield from _process_metrics(self._view)

@@ -69,7 +69,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
 class GatewayView(msgspec.Struct, frozen=True, kw_only=True):
     """All that metrics, readiness and status are made of.
 
-    Slots are places in the shared rows, by the names of engines and API keys. `now_s` is
+    Slots are places in the shared rows, by the names of engines, API keys and tenants. `now_s` is
     on the monotonic clock that loads have their times of.
     """
 
@@ -81,3 +81,4 @@ class GatewayView(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     loads: LoadView = LoadView(0, ())
     now_s: float = 0.0
+    tenant_slots: Mapping[str, int] = {}

@@ -300,4 +300,5 @@ class Program:
             version=proa.__version__,
             loads=self._registry.loads,
             now_s=time.monotonic(),
+            tenant_slots=supervisor.tenant_slots,
         )

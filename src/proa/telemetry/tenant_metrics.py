@@ -1,0 +1,40 @@
+"""What each tenant has open, waiting and refused; labels are configured tenants only."""
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from proa.telemetry.process import GatewayView
+from proa.telemetry.rows import Tenant, tenant_base
+
+REFUSALS = {
+    "cap": Tenant.REFUSED_CAP,
+    "model": Tenant.REFUSED_MODEL,
+    "route": Tenant.REFUSED_ROUTE,
+}
+
+
+def tenant_metrics(view: GatewayView) -> Iterator[Metric]:
+    """Metrics of the tenants that are configured now."""
+    in_flight = GaugeMetricFamily(
+        "proa_tenant_requests_in_flight", "Open requests of a tenant.", labels=["tenant"]
+    )
+    queued = GaugeMetricFamily(
+        "proa_tenant_queued", "Requests of a tenant that wait for a place.", labels=["tenant"]
+    )
+    requests = CounterMetricFamily(
+        "proa_tenant_requests", "Requests of a tenant that were let in.", labels=["tenant"]
+    )
+    refused = CounterMetricFamily(
+        "proa_tenant_refused", "Requests of a tenant that its own settings refused.",
+        labels=["tenant", "reason"],
+    )  # fmt: skip
+    rows = view.rows
+    for name, slot in view.tenant_slots.items():
+        base = tenant_base(slot)
+        in_flight.add_metric([name], rows.in_flight(base + Tenant.IN_FLIGHT))
+        queued.add_metric([name], rows.in_flight(base + Tenant.WAITING))
+        requests.add_metric([name], rows.total(base + Tenant.REQUESTS))
+        for reason, cell in REFUSALS.items():
+            refused.add_metric([name, reason], rows.total(base + cell))
+    yield from (in_flight, queued, requests, refused)
