@@ -83,7 +83,7 @@ def table(trials: list[ClockStats], peers: list[PeerStats]) -> str:
         times = (bias.stamp_p50_s, bias.stamp_p99_s, bias.ttft_p50_s, bias.ttft_p99_s)
         shares = (bias.tpot_mean, bias.tpot_p99)
         numbers = [f"{t * 1e3:9.3f}" for t in times] + [f"{s * 100:8.3f}" for s in shares]
-        why = "; ".join(one.client.reasons) or "no reason"
+        why = "; ".join(reason.code for reason in one.client.reasons) or "no reason"
         lines.append(f"  {one.name:14} {one.events_per_s:6.0f} events/s {' '.join(numbers)}")
         lines.append(f"    {one.client.verdict}, stamps by the {one.client.clock}: {why}")
     if peers:

@@ -20,7 +20,10 @@ SERVED = Path(__file__).parents[2] / "tests" / "planner" / "data" / "serving.jso
 _SERVER_GPUS = 8
 _SWEPT_LENGTHS = (1024, 8192)
 _SWEPT_SPREAD = 0.2
-_SWEPT_FIRST_TOKENS = 10.0
+_SWEPT_STREAM_INTERVAL = 10
+_SGLANG_FETCHES = 10
+_SGLANG_FETCHES_BUSY = 30
+_SGLANG_BUSY_USERS = 16
 _FORMATS = {"fp8": "fp8", "fp4": "nvfp4", "bf16": "bf16", "int4": "int4"}
 
 
@@ -76,11 +79,11 @@ def served_spec(row: ServedRow) -> PerformanceSpec:
     Not said by the rows and taken for granted: an fp8 cache with TensorRT-LLM, with NVFP4
     weights, with NVIDIA's own checkpoints, and with SGLang on Blackwell. Rows of 1024 and 8192
     tokens come from the public sweep InferenceMAX (now InferenceX): its lengths are drawn evenly
-    from 0.8 to 1 of those that the row names, and its TensorRT-LLM sends 10 tokens at a time.
+    from 0.8 to 1 of those that the row names; `_held_steps` says what its scripts hold back.
     All other rows have one length.
 
     Source:
-        InferenceMAX, benchmarks/*.sh (--random-range-ratio, stream_interval: 10) and
+        InferenceMAX, benchmarks/*.sh (--random-range-ratio) and
         kimbochen/bench_serving, sample_random_requests.
     """
     llm, gpu = row_model(row), find_gpu(row.gpu)
@@ -88,7 +91,6 @@ def served_spec(row: ServedRow) -> PerformanceSpec:
     if row.decode is not None:
         users = float(row.decode.batch_size * row.decode.dp)
     spread = _SWEPT_SPREAD if _is_swept(row) else 0.0
-    gathers = _is_swept(row) and row.engine == "tensorrt-llm"
     kv_dtype = KvDtype.FP8 if _is_fp8_cache(row, gpu) else KvDtype.AUTO
     wide = layout.tensor_parallel > _SERVER_GPUS and gpu.id.startswith("h")
     return PerformanceSpec(
@@ -104,7 +106,7 @@ def served_spec(row: ServedRow) -> PerformanceSpec:
         link="infiniband" if wide else None,
         prefill_elsewhere=row.decode is not None,
         length_spread=spread,
-        first_tokens=_SWEPT_FIRST_TOKENS if gathers else 1.0,
+        held_steps=_held_steps(row) if _is_swept(row) else 0.0,
     )
 
 
@@ -165,6 +167,30 @@ def _is_swept(row: ServedRow) -> bool:
     """Whether the row is one of InferenceMAX, which aiconfigurator's table holds beside its own."""
     swept = row.isl in _SWEPT_LENGTHS and row.osl in _SWEPT_LENGTHS
     return swept and row.source.startswith("aiconfigurator")
+
+
+def _held_steps(row: ServedRow) -> float:
+    """Steps by which the sweep's flags hold the first token back.
+
+    TensorRT-LLM gathers 10 tokens. SGLang fetches requests every 10 or 30 steps in the scripts
+    of DeepSeek on B200, every 10 in those of Qwen3.5 on B300 and of GLM-5 in FP4; one comes
+    midway. Not taken from a script: that of gpt-oss asks TensorRT-LLM for 20 tokens, but its
+    times, two steps after the prompt, show that the first is sent at once.
+
+    Source:
+        InferenceX, benchmarks/single_node/{dsr1,glm5,qwen3.5}_*.sh
+    """
+    model, gpu = row.model.rpartition("/")[2], row.gpu.lower()
+    if row.engine == "tensorrt-llm":
+        return 0.0 if model.startswith("gpt-oss") else _SWEPT_STREAM_INTERVAL - 1.0
+    if row.engine != "sglang":
+        return 0.0
+    if model.startswith("DeepSeek") and gpu.startswith("b200"):
+        busy = row.concurrency >= _SGLANG_BUSY_USERS
+        return (_SGLANG_FETCHES_BUSY if busy else _SGLANG_FETCHES) / 2
+    seldom = model.startswith("Qwen3.5") and gpu.startswith("b300")
+    seldom |= model.startswith("GLM-5") and row.precision == "fp4"
+    return _SGLANG_FETCHES / 2 if seldom else 0.0
 
 
 def _places(start: FitSpec, row: ServedRow, spread: float) -> float | None:

@@ -3,7 +3,7 @@
 FLOPs, bytes and messages are arithmetic; fitted are the shares of the roof that are reached and
 what a kernel, a sequence and a request cost: least squares on robust logarithms first, then a
 random search for more loads within 20 and 25 %. Not refitted: how many kernels a layer launches,
-and the latency of NVLink.
+what a request costs outside the passes, and the latency of NVLink.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
 from benchmarks.planner_accuracy.served import ServedRow, served_rows, served_spec
-from proa.planner.speed.efficiency import MEASURED_ENGINES, MEASURED_FAMILIES, serving_of
+from proa.planner.speed.efficiency import FIRST_S, MEASURED_ENGINES, MEASURED_FAMILIES, serving_of
 from proa.planner.speed.performance import MOST_PLACES, PerformanceSpec, engine_of, ranks_of
 from proa.planner.speed.serving_formula import Engine, Load, Serving, closed_loop
 from proa.planner.speed.step_formula import Pace, Work
@@ -41,7 +41,7 @@ BY_ENGINE = {
     "sequence_us": Fitted(20, 1, 60),
     "burst": Fitted(0.12, 0.01, 1),
     "first_steps": Fitted(2, 1, 20),
-    "first_ms": Fitted(40, 5, 300),
+    "launch_us": Fitted(40, 0.5, 200),
 }
 _BY_FAMILY = {
     "math": Fitted(0.5, 0.35, 0.75),
@@ -65,7 +65,7 @@ class Loads(NamedTuple):
     engine: NDArray[np.str_]
     family: NDArray[np.str_]
     whole: Mask
-    first_tokens: Floats
+    held_steps: Floats
     lockstep: Floats
     tpot_s: Floats
     ttft_s: Floats
@@ -90,7 +90,7 @@ def loads() -> Loads:
         engine=np.array([row.engine for row in rows]),
         family=np.array([spec.gpu.family for spec in specs]),
         whole=np.array([row.decode is None for row in rows]),
-        first_tokens=np.array([spec.first_tokens for spec in specs]),
+        held_steps=np.array([spec.held_steps for spec in specs]),
         lockstep=np.array([serving_of(row.engine).lockstep for row in rows]),
         tpot_s=np.array([row.tpot_ms for row in rows]) / 1e3,
         ttft_s=np.array([row.ttft_ms for row in rows]) / 1e3,
@@ -123,8 +123,9 @@ def planned(data: Loads, constants: dict[str, float]) -> tuple[Floats, Floats]:
         sequence_s=of("sequence_us", engine) * 1e-6,
     )
     serve = Serving(
-        first_s=of("first_ms", engine) / 1e3,
-        first_steps=of("first_steps", engine) + data.first_tokens - 1,
+        first_s=FIRST_S,
+        launch_s=of("launch_us", engine) * 1e-6,
+        first_steps=of("first_steps", engine) + data.held_steps,
         burst=of("burst", engine),
         lockstep=data.lockstep,
         blocked=np.where(data.whole, constants["blocked"], 0.0),

@@ -4,6 +4,7 @@ import pytest
 
 from proa.bench.health import ClientHealth, Validity, client_health, worst
 from proa.bench.process_messages import Tick
+from proa.bench.remark import Remark
 from proa.bench.sample import ContentEvent, Failure, RequestSample
 
 
@@ -63,7 +64,7 @@ def test_a_cap_on_connections_is_seen_in_what_was_achieved() -> None:
     """B23: guidellm #487: 100 connections of the 128 that were asked."""
     told = judged([tick(n, on_wire=100) for n in range(10)], [request(1.0, users=128)])
     assert (told.asked, told.achieved, told.verdict) == (128, 100, Validity.INVALID)
-    assert told.reasons == ["21.9 % of the load that was asked is missing"]
+    assert told.reasons == [Remark("load_missing", {"missing_share": 0.21875})]
 
 
 def test_a_level_that_ended_within_its_warm_up_is_judged_too() -> None:

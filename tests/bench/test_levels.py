@@ -5,6 +5,7 @@ import pytest
 
 from proa.bench.health import ClientHealth, Validity
 from proa.bench.levels import CacheStats, LevelStats, level_stats
+from proa.bench.remark import Remark
 from proa.bench.sample import ContentEvent, Failure, RequestSample, TokenSource
 from proa.bench.slo import parse_slo
 from proa.bench.window import Cause, LevelWindow
@@ -83,16 +84,29 @@ def test_lengths_that_are_off_make_the_level_suspect() -> None:
     """B60: aiperf #339: 300 tokens on average where 1,024 were asked."""
     told = stats(stream(300, 0.01, asked=1024))
     assert told.client.verdict is Validity.SUSPECT
-    assert told.client.reasons == ["output is 300 tokens on average where 1024 were asked"]
+    assert told.client.reasons == [
+        Remark("output_length", {"actual_tokens": 300.0, "asked_tokens": 1024.0})
+    ]
     assert stats(stream(100, 0.01, asked=104)).client.verdict is Validity.VALID
 
 
 def test_prompts_in_the_engines_cache_are_told() -> None:
     """B43, B44: vllm #52884 and #54227: later levels of a ladder hit the prefix cache."""
     told = stats(stream(3, 0.1), cache=CacheStats(queries=1000.0, hits=590.0))
-    assert told.warnings == ["59% of the prompt tokens were in the engine's prefix cache"]
+    assert told.warnings == [Remark("cache_hits", {"hit_share": 0.59, "asked_share": 0.0})]
     assert stats(stream(3, 0.1), cache=CacheStats(1000.0, 2.0)).warnings == []
     assert CacheStats().hit_share is None
+
+
+@pytest.mark.parametrize(("hits", "told"), [(390.0, []), (430.0, []), (590.0, ["cache_hits"])])
+def test_a_beginning_that_was_asked_to_be_shared_is_no_warning(
+    hits: float, told: list[str]
+) -> None:
+    window = LevelWindow(0.0, 10.0, 10.0, Cause.DURATION)
+    found = level_stats(
+        [stream(3, 0.1)], window, HEALTHY, cache=CacheStats(1000.0, hits, asked_share=0.4)
+    )
+    assert [each.code for each in found.warnings] == told
 
 
 def test_usage_that_differs_from_the_events_is_told() -> None:
@@ -105,7 +119,7 @@ def test_bundled_events_are_told() -> None:
     bundled = msgspec.structs.replace(stream(40, 0.01), reads=10)
     told = stats(bundled)
     assert told.reads_per_event == pytest.approx(0.25)
-    assert told.warnings == ["4.0 events arrive at a time: something on the way buffers"]
+    assert told.warnings == [Remark("bundled", {"events_per_read": 4.0})]
 
 
 def test_scheduled_latency_is_null_in_a_closed_loop() -> None:

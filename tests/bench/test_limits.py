@@ -8,13 +8,15 @@ from proa.bench.health import Validity
 from proa.bench.limits import Limit, reasons_of
 from proa.bench.process_messages import Tick
 from proa.bench.run import LevelVisit, level_visit
-from proa.bench.run_spec import LevelSpec
+from proa.bench.run_spec import LevelSpec, RunSpec
 from proa.bench.sample import ContentEvent, Failure, RequestSample, TokenSource
 from proa.bench.slo import parse_slo
+from proa.bench.target import TargetSpec
 from proa.bench.visit import visit_result
 from proa.bench.window import Cause, LevelWindow
 
 SLO = parse_slo("user_tokens_per_s>=30,ttft_s<=2")
+SPEC = RunSpec(targets=(TargetSpec(name="t", url="http://h", model="m"),), slo=SLO)
 
 
 def visit(
@@ -51,7 +53,7 @@ def visit(
         for at_s in (1, 2)
         for name, value in (gauges or {}).items()
     ]
-    return level_visit(LevelSpec(users), result, ([], []), slo=SLO, gauges=told)
+    return level_visit(LevelSpec(users), result, ([], []), spec=SPEC, gauges=told)
 
 
 FAST = visit(8, 0.02)

@@ -15,7 +15,7 @@ from proa.bench.workloads import (
     RagSpec,
     TokenScale,
     WorkloadSpec,
-    repeats_of,
+    repeated_share,
     texts_of,
 )
 from proa.errors import FieldError
@@ -86,7 +86,6 @@ def test_a_dataset_is_gone_through_before_it_repeats() -> None:
     assert sorted(texts_of(p.messages) for p in made) == [f"q{n}" for n in range(5)]
     assert sorted(p.output_tokens for p in made) == [7, 7, 7, 7, 99]
     assert {p.input_tokens for p in made} == {None}
-    assert repeats_of(spec, 8) == 3
 
 
 def test_a_trace_gives_each_request_its_lengths() -> None:
@@ -122,3 +121,18 @@ def test_lengths_have_the_mean_and_deviation_of_the_length_itself(law: LengthLaw
     drawn = [LengthSpec(1000, 300, law).draw(dice) for _ in range(20_000)]
     assert fmean(drawn) == pytest.approx(1000, rel=0.02)
     assert pstdev(drawn) == pytest.approx(300, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("spec", "share"),
+    [
+        (WorkloadSpec(), 0.0),
+        (WorkloadSpec(shared_share=0.4), 0.4),
+        (WorkloadSpec(unique=False), 1.0),
+        (WorkloadSpec(input=LengthSpec(1000), rag=RagSpec(system_tokens=300)), 0.3),
+        (WorkloadSpec(input=LengthSpec(1000), rag=RagSpec(documents=20)), 0.97),
+        (WorkloadSpec(input=LengthSpec(100), turns=2, turn_tokens=50), 300 / 450),
+    ],
+)
+def test_what_a_workload_sends_again_is_asked_for(spec: WorkloadSpec, share: float) -> None:
+    assert repeated_share(spec) == pytest.approx(share)

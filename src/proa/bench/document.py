@@ -8,6 +8,7 @@ from proa.bench.conditions import prompts_hash
 from proa.bench.health import worst
 from proa.bench.level_search import boundary_of_run, drift_of_run, hinge_of_run
 from proa.bench.limits import reasons_of
+from proa.bench.remark import each_once
 from proa.bench.run import LevelVisit, RunResult
 from proa.bench.statistics.boundary import Boundary
 
@@ -48,21 +49,24 @@ def _boundary(found: Boundary | None) -> dict[str, Any] | None:
 
 def _level(visit: LevelVisit) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(visit.stats)
-    cache = visit.stats.cache
     return told | {
         "visit": visit.result.label.level,
         "error_rate": visit.stats.error_rate,
         "cause": str(visit.result.window.cause),
-        "cache": {"queries": cache.queries, "hits": cache.hits, "hit_share": cache.hit_share},
+        "cache": told["cache"] | {"hit_share": visit.stats.cache.hit_share},
     }
 
 
 def _client(result: RunResult) -> dict[str, Any]:
     """The worst verdict of all levels; a bad self-check alone makes no level invalid."""
     verdicts = [visit.stats.client.verdict for visit in result.visits]
-    reasons = dict.fromkeys(r for visit in result.visits for r in visit.stats.client.reasons)
+    reasons = each_once(r for visit in result.visits for r in visit.stats.client.reasons)
     check = None if result.check is None else msgspec.to_builtins(result.check)
-    return {"verdict": str(worst(verdicts)), "reasons": list(reasons), "self_check": check}
+    return {
+        "verdict": str(worst(verdicts)),
+        "reasons": msgspec.to_builtins(reasons),
+        "self_check": check,
+    }
 
 
 def _conditions(result: RunResult) -> dict[str, Any]:

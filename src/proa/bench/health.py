@@ -14,6 +14,7 @@ import msgspec
 
 from proa.bench.arrival_clock import Clock
 from proa.bench.process_messages import Tick
+from proa.bench.remark import Remark
 from proa.bench.sample import RequestSample
 from proa.bench.stamp_trust import StampTrust, p99, stamp_trust
 
@@ -41,6 +42,7 @@ RUNQUEUE_SHARE = {Clock.LOOP: Limit(0.10, 0.50), Clock.KERNEL: Limit(0.50, 0.90)
 """Late stamps; with the kernel's, only the stamp of a sending that is put off right after it."""
 SEND_LATENESS_S = Limit(0.005, 0.050)
 SHORTFALL = Limit(0.02, 0.10)
+Judged = tuple[Validity, Remark | None]
 
 
 class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     verdict: Validity
-    reasons: list[str] = []
+    reasons: list[Remark] = []
     processes: int = 1
     clock: Clock = Clock.LOOP
     stamp_delay_p99_s: float | None = None
@@ -87,16 +89,14 @@ def client_health(
     lateness = p99(late)
     found = [
         *_stamps_judged(stamps),
-        _judged("a client process uses {:.0f} % of a CPU", busy, CPU_SHARE, 100),
-        _judged("a client process waits for a CPU {:.0f} % of the time", waiting,
-                RUNQUEUE_SHARE[stamps.clock], 100),
-        _judged("requests leave {:.1f} ms late (P99)", lateness, SEND_LATENESS_S, 1e3),
-        _judged("{:.1f} % of the load that was asked is missing", _missing(asked, achieved),
-                SHORTFALL, 100),
-    ]  # fmt: skip
+        _judged("cpu", "cpu_share", busy, CPU_SHARE),
+        _judged("runqueue", "runqueue_share", waiting, RUNQUEUE_SHARE[stamps.clock]),
+        _judged("send_late", "send_lateness_p99_s", lateness, SEND_LATENESS_S),
+        _judged("load_missing", "missing_share", _missing(asked, achieved), SHORTFALL),
+    ]
     return ClientHealth(
         verdict=worst(validity for validity, _ in found),
-        reasons=[reason for _, reason in found if reason],
+        reasons=[reason for _, reason in found if reason is not None],
         processes=len({tick.share for tick in ticks}) or 1,
         clock=stamps.clock,
         stamp_delay_p99_s=stamps.delay_p99_s,
@@ -127,23 +127,22 @@ def reads_per_event(samples: Iterable[RequestSample]) -> float | None:
     return reads / events if events else None
 
 
-def _stamps_judged(stamps: StampTrust) -> Iterator[tuple[Validity, str]]:
-    late = "stamps are late by {:.1f} ms (P99)"
+def _stamps_judged(stamps: StampTrust) -> Iterator[Judged]:
+    code, beside = "stamps_late", {}
     if stamps.clock is Clock.KERNEL:
-        late = f"{100 * (stamps.shared or 0):.1f} % of the events share a read with a later one, "
-        late += "and may be stamped {:.1f} ms late (P99)"
-    yield _judged(late, stamps.delay_p99_s, STAMP_DELAY_S, 1e3)
+        code, beside = "reads_shared", {"shared_share": stamps.shared or 0.0}
+    yield _judged(code, "stamp_delay_p99_s", stamps.delay_p99_s, STAMP_DELAY_S, **beside)
     lag, limit = stamps.loop_lag_p99_s, LOOP_LAG_S[stamps.clock]
-    yield _judged("the event loop lags by {:.1f} ms (P99)", lag, limit, 1e3)
+    yield _judged("loop_lag", "loop_lag_p99_s", lag, limit)
     if stamps.delay_p99_s is None:
-        yield Validity.SUSPECT, "how late stamps are was not measured"
+        yield Validity.SUSPECT, Remark("stamps_unmeasured")
 
 
-def _judged(text: str, value: float | None, limit: Limit, factor: float) -> tuple[Validity, str]:
+def _judged(code: str, name: str, value: float | None, limit: Limit, **beside: float) -> Judged:
     if value is None or value <= limit.suspect:
-        return Validity.VALID, ""
+        return Validity.VALID, None
     verdict = Validity.INVALID if value > limit.invalid else Validity.SUSPECT
-    return verdict, text.format(value * factor)
+    return verdict, Remark(code, {name: value, **beside})
 
 
 def _missing(asked: float | None, achieved: float | None) -> float | None:

@@ -15,12 +15,15 @@ from proa.bench.gauge_stats import (
 )
 from proa.bench.health import ClientHealth, Validity, reads_per_event
 from proa.bench.percentiles import Summary, summary
+from proa.bench.remark import Remark
 from proa.bench.sample import RequestSample, TokenSource
 from proa.bench.slo import LENGTH_TOLERANCE, SloSpec, attainment, passes
 from proa.bench.token_window import tokens_within
 from proa.bench.window import LevelWindow
 
 _DISPERSION_WINDOWS = 50
+_HITS_BY_CHANCE = 0.01
+_TOLERANCE = 1.1  # lengths asked are not just those that are counted
 
 
 class LengthCheck(msgspec.Struct, frozen=True):
@@ -38,10 +41,14 @@ class LengthCheck(msgspec.Struct, frozen=True):
 
 
 class CacheStats(msgspec.Struct, frozen=True):
-    """The engine's own prefix cache counters over a level; None where it has none."""
+    """The engine's own prefix cache counters over a level; None where it has none.
+
+    `asked_share` of the prompt tokens the workload itself sends again.
+    """
 
     queries: float | None = None
     hits: float | None = None
+    asked_share: float = 0.0
 
     @property
     def hit_share(self) -> float | None:
@@ -97,7 +104,7 @@ class LevelStats(msgspec.Struct, frozen=True, kw_only=True):
     cache: CacheStats
     gpu: GpuStats
     client: ClientHealth
-    warnings: list[str]
+    warnings: list[Remark]
     gauges: dict[str, dict[str, GaugeSummary]] = {}
 
     @property
@@ -191,9 +198,9 @@ def _with_lengths(
 ) -> ClientHealth:
     """A level whose lengths are not those asked measures another load: suspect at best."""
     reasons = [
-        f"{side} is {check.actual:.0f} tokens on average where {check.asked:.0f} were asked"
+        Remark(f"{side}_length", {"actual_tokens": check.actual, "asked_tokens": check.asked})
         for side, check in (("input", asked_in), ("output", asked_out))
-        if check.is_off
+        if check.is_off and check.actual is not None and check.asked is not None
     ]
     if not reasons:
         return client
@@ -218,21 +225,19 @@ def _dispersion(measured: Sequence[RequestSample], window: LevelWindow) -> float
     return dispersion(sent, window_s=window.duration_s / _DISPERSION_WINDOWS)
 
 
-def _warnings(good: Sequence[RequestSample], cache: CacheStats) -> list[str]:
+def _warnings(good: Sequence[RequestSample], cache: CacheStats) -> list[Remark]:
     told = []
-    share = cache.hit_share
-    if share is not None and share > 0.01:
-        told.append(f"{share:.0%} of the prompt tokens were in the engine's prefix cache")
-    hidden = sum(s.hidden_reasoning for s in good)
-    if hidden:
-        told.append(f"{hidden} answers hold tokens that were not sent (hidden reasoning)")
-    refused = sum(s.is_impossibly_fast for s in good)
-    if refused:
-        told.append(f"{refused} answers came all at once after being held back: no speed is told")
-    events = sum(s.token_source is TokenSource.EVENTS for s in good)
-    if events:
-        told.append(f"{events} answers had no usage: their tokens are counted by events")
+    share, asked = cache.hit_share, cache.asked_share
+    if share is not None and share > asked * _TOLERANCE + _HITS_BY_CHANCE:
+        told.append(Remark("cache_hits", {"hit_share": share, "asked_share": asked}))
+    for code, answers in (
+        ("hidden_reasoning", sum(s.hidden_reasoning for s in good)),
+        ("refused_speeds", sum(s.is_impossibly_fast for s in good)),
+        ("no_usage", sum(s.token_source is TokenSource.EVENTS for s in good)),
+    ):
+        if answers:
+            told.append(Remark(code, {"answers": answers}))
     reads = reads_per_event(good)
-    if reads is not None and reads < 0.5:
-        told.append(f"{1 / reads:.1f} events arrive at a time: something on the way buffers")
+    if reads is not None and 0 < reads < 0.5:
+        told.append(Remark("bundled", {"events_per_read": 1 / reads}))
     return told

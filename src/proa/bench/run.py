@@ -28,6 +28,7 @@ from proa.bench.slo import SloSpec
 from proa.bench.target import any_tls
 from proa.bench.visit import Enough, Progress, Visit, VisitResult
 from proa.bench.window import Cause
+from proa.bench.workloads import repeated_share
 from proa.domain.load import EngineLoad
 
 Engines = Sequence[EngineLoad | None]
@@ -232,7 +233,7 @@ class BenchRun:
     def _keep(self, level: LevelSpec, result: VisitResult, before: Engines, after: Engines) -> None:
         if result.window.cause is Cause.TIME:
             self._stopped = Cause.TIME
-        visit = level_visit(level, result, (before, after), slo=self._spec.slo, gauges=self._gauges)
+        visit = level_visit(level, result, (before, after), spec=self._spec, gauges=self._gauges)
         self._visits.append(visit)
         self._listener.visit(visit, after)
 
@@ -245,13 +246,13 @@ def level_visit(
     result: VisitResult,
     engines: tuple[Engines, Engines],
     *,
-    slo: SloSpec | None,
+    spec: RunSpec,
     gauges: Sequence[GaugeSample],
 ) -> LevelVisit:
     """A visit with its numbers; `engines` is what they told before and after it."""
     stats = level_stats(
         result.samples, result.window, result.client,
-        slo=slo, cache=_cache(*engines, result), gauges=gauges,
+        slo=spec.slo, cache=_cache(*engines, result, repeated_share(spec.workload)), gauges=gauges,
     )  # fmt: skip
     return LevelVisit(level=level, stats=stats, result=result)
 
@@ -285,16 +286,18 @@ def _is_better(check: SelfCheck, than: SelfCheck) -> bool:
     return (check.stamp_delay_p99_s or 1e9) < 0.7 * (than.stamp_delay_p99_s or 1e9)
 
 
-def _cache(before: Engines, after: Engines, result: VisitResult) -> CacheStats:
+def _cache(before: Engines, after: Engines, result: VisitResult, asked: float) -> CacheStats:
     """By the engines' counters, summed; else by the cached tokens that their usage told."""
     rises = [cache_between(*pair) for pair in zip(before, after, strict=True)]
     known = [rise for rise in rises if rise.queries is not None and rise.hits is not None]
     if known:
-        return CacheStats(sum(r.queries or 0 for r in known), sum(r.hits or 0 for r in known))
+        queries, hits = sum(r.queries or 0 for r in known), sum(r.hits or 0 for r in known)
+        return CacheStats(queries, hits, asked)
     told = [s for s in result.samples if s.cached_tokens is not None and s.input_tokens]
     if not told:
-        return CacheStats()
+        return CacheStats(asked_share=asked)
     return CacheStats(
         float(sum(s.input_tokens or 0 for s in told)),
         float(sum(s.cached_tokens or 0 for s in told)),
+        asked,
     )

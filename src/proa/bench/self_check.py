@@ -21,6 +21,7 @@ from proa.bench.lengths import LengthSpec
 from proa.bench.listener import RunListener
 from proa.bench.process_messages import Begin, LoadSpec, TargetLoad
 from proa.bench.raw import RawExchange
+from proa.bench.remark import Remark
 from proa.bench.target import TargetSpec
 from proa.bench.visit import Visit
 from proa.bench.window import WindowSpec
@@ -43,7 +44,7 @@ class SelfCheck(msgspec.Struct, frozen=True, kw_only=True):
     stamp_delay_p50_s: float | None
     stamp_delay_p99_s: float | None
     verdict: Validity
-    reasons: list[str]
+    reasons: list[Remark]
     client: ClientHealth
 
 
@@ -128,11 +129,11 @@ def _told(
     p99 = delays.quantile(0.99)
     verdict, reasons = client.verdict, list(client.reasons)
     if p99 is None:
-        verdict, reasons = Validity.INVALID, [*reasons, "no event arrived"]
+        verdict, reasons = Validity.INVALID, [*reasons, Remark("no_event")]
     elif p99 > STAMP_DELAY_S.suspect:
         bad = Validity.INVALID if p99 > STAMP_DELAY_S.invalid else Validity.SUSPECT
         verdict = worst((verdict, bad))
-        reasons.append(f"events were stamped {p99 * 1e3:.1f} ms after they were written (P99)")
+        reasons.append(Remark("stamped_after_writing", {"stamp_delay_p99_s": p99}))
     return SelfCheck(
         users=users,
         processes=processes,

@@ -177,9 +177,25 @@ class Prompts:
         return Prompt(messages, tokens, output)
 
 
-def repeats_of(spec: WorkloadSpec, requests: int) -> int:
-    """How often the run sends a prompt that it sent before, at least."""
-    return max(0, requests - len(spec.dataset)) if spec.dataset else 0
+def repeated_share(spec: WorkloadSpec) -> float:
+    """Share of the prompt tokens that the workload itself sends again: asked for, no accident.
+
+    Not modelled:
+        what rows of a data set or a trace have in common.
+    """
+    if not spec.unique:
+        return 1.0
+    if spec.dataset or spec.trace:
+        return 0.0
+    mean = spec.input.mean
+    shared = mean * spec.shared_share
+    if spec.rag is not None:
+        own = spec.rag.question_tokens if spec.rag.documents else mean - spec.rag.system_tokens
+        shared = mean - own
+    new = spec.turn_tokens + spec.output.mean
+    lengths = [mean + turn * new for turn in range(spec.turns)]
+    again = [shared, *(length - spec.turn_tokens for length in lengths[1:])]
+    return min(max(sum(again) / sum(lengths), 0.0), 1.0)
 
 
 def texts_of(messages: Sequence[Message]) -> str:

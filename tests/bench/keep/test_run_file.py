@@ -28,7 +28,12 @@ def test_a_file_gives_back_every_number(tmp_path: Path) -> None:
     assert found.visits == [visit]
     assert found.stopped is None
     told = document(found)
-    assert told["levels"][0]["cache"] == {"queries": 100.0, "hits": 3.0, "hit_share": 0.03}
+    assert told["levels"][0]["cache"] == {
+        "queries": 100.0,
+        "hits": 3.0,
+        "hit_share": 0.03,
+        "asked_share": 0.0,
+    }
     assert told["levels"][0]["gauges"]["t"]["kv_use"]["n"] == 12
     assert told == document(RunResult(start=START, visits=[visit]))
     assert [path.name for path in tmp_path.iterdir()] == ["run.sqlite"]

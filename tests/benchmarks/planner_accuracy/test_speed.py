@@ -12,17 +12,17 @@ from proa.planner.speed.performance import PerformanceSpec, performance
 
 # As recorded: TPOT's mean error at most, its share within 20 %, TTFT's share within 25 %.
 RECORDED = {
-    "all": (0.117, 0.82, 0.64),
-    "dense": (0.075, 0.92, 0.64),
-    "moe": (0.125, 0.80, 0.63),
+    "all": (0.118, 0.82, 0.66),
+    "dense": (0.078, 0.85, 0.5),
+    "moe": (0.125, 0.80, 0.68),
     "mla": (0.12, 0.83, 0.65),
     "hybrid": (0.15, 0.75, 0.75),
-    "vllm": (0.134, 0.75, 0.70),
-    "sglang": (0.112, 0.85, 0.60),
-    "tensorrt-llm": (0.102, 0.87, 0.58),
-    "h100-80gb": (0.107, 0.83, 0.66),
-    "h200-141gb": (0.123, 0.79, 0.64),
-    "b200-180gb": (0.112, 0.84, 0.61),
+    "vllm": (0.135, 0.75, 0.73),
+    "sglang": (0.112, 0.85, 0.53),
+    "tensorrt-llm": (0.102, 0.87, 0.67),
+    "h100-80gb": (0.107, 0.83, 0.75),
+    "h200-141gb": (0.124, 0.76, 0.61),
+    "b200-180gb": (0.114, 0.84, 0.65),
 }
 
 

@@ -32,7 +32,7 @@ def constants() -> dict[str, float]:
         found[f"sequence_us:{engine}"] = pace.sequence_s * 1e6
         found[f"burst:{engine}"] = serve.burst
         found[f"first_steps:{engine}"] = serve.first_steps
-        found[f"first_ms:{engine}"] = serve.first_s * 1e3
+        found[f"launch_us:{engine}"] = serve.launch_s * 1e6
     for family in MEASURED_FAMILIES:
         pace = pace_of("vllm", _GPUS[family])
         for name in ("math", "expert_math", "expert_read", "attention_math"):

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from tests.bench.keep.kept_runs import written
 
-from proa.cli.bench.phrases import in_language
 from proa.cli.main import main
-from proa.cli.texts import Texts, texts_of
+from proa.cli.texts import texts_of
 
 CONTRACT = """
 [contract]
@@ -125,11 +124,3 @@ def test_both_languages_have_the_same_texts(verb: str) -> None:
     for key, text in texts["en"].items():
         names = re.findall(r"\{(\w*)", text)
         assert sorted(re.findall(r"\{(\w*)", texts["ko"][key])) == sorted(names), key
-
-
-def test_what_the_bench_says_is_said_in_korean() -> None:
-    texts = Texts("bench_report", "ko")
-    assert (
-        in_language("stamps are late by 5.0 ms (P99)", texts) == "시각 기록이 5.0 ms 늦습니다(P99)"
-    )
-    assert in_language("something new", texts) == "something new"

@@ -10,6 +10,7 @@ from proa.bench.combine.run import CombineResult
 from proa.bench.combine.sites import SiteStats, Spread, spread
 from proa.bench.combine.spec import PARTS
 from proa.bench.health import worst
+from proa.bench.remark import each_once
 from proa.bench.target import shown_address
 
 
@@ -38,7 +39,9 @@ def document(
         ],
         "client": {
             "verdict": str(worst(client.verdict for client in clients)),
-            "reasons": list(dict.fromkeys(r for client in clients for r in client.reasons)),
+            "reasons": msgspec.to_builtins(
+                each_once(r for client in clients for r in client.reasons)
+            ),
             "self_check": msgspec.to_builtins(result.check),
         },
         "stopped": "interrupted" if result.is_interrupted else None,

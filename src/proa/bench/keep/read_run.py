@@ -98,7 +98,7 @@ def _visit(
     after = _engines.decode(row.engines_after) if row.engines_after else []
     before = _engines.decode(row.engines_before) if after else []
     level = LevelSpec(row.users, row.rate)
-    return level_visit(level, result, (before, after), slo=spec.slo, gauges=gauges)
+    return level_visit(level, result, (before, after), spec=spec, gauges=gauges)
 
 
 def _seen(connection: sqlite3.Connection, level: int) -> Seen:

@@ -7,6 +7,7 @@ import msgspec
 
 from proa.bench.health import ClientHealth, Validity
 from proa.bench.levels import LevelStats, level_stats
+from proa.bench.remark import Remark
 from proa.bench.sample import RequestSample
 from proa.bench.window import Cause, LevelWindow
 from proa.errors import InputError
@@ -47,7 +48,7 @@ def stats_of(restated: Restated) -> LevelStats | None:
     if restated.duration_s is not None:
         end_s = max(end_s, restated.duration_s)
     window = LevelWindow(0.0, end_s + 1e-9, end_s + 1e-9, Cause.LOAD_OVER)
-    unknown = ClientHealth(verdict=Validity.SUSPECT, reasons=["the file tells nothing of it"])
+    unknown = ClientHealth(verdict=Validity.SUSPECT, reasons=[Remark("client_untold")])
     return level_stats(samples, window, unknown)
 
 

@@ -5,7 +5,9 @@ from proa.bench.combine.gain import GainStats, PartStats, verdict_of
 from proa.bench.combine.run import CombineResult
 from proa.bench.combine.sites import SiteStats
 from proa.bench.health import Validity, worst
+from proa.bench.remark import each_once
 from proa.bench.statistics.log_ratio import RatioStats
+from proa.cli.bench.phrases import remarks_told
 from proa.cli.bench.tables import NONE, heading, interval, number, percent, table
 from proa.cli.texts import Texts
 
@@ -86,12 +88,15 @@ def _notes(result: CombineResult, sites: list[SiteStats], texts: Texts) -> list[
             for one in spreads(sites)
             if one.variance is not None
         ]  # fmt: skip
+    phrases = Texts("bench_report", texts.language)
     clients = [block.stats.client for block in result.blocks]
     verdict = worst(client.verdict for client in clients)
     notes.append(texts.say("client", verdict=texts.say(f"client_{verdict}")))
     if verdict is not Validity.VALID:
-        notes += next(client.reasons for client in clients if client.verdict is verdict)
-    notes += dict.fromkeys(text for block in result.blocks for text in block.stats.warnings)
+        bad = next(client.reasons for client in clients if client.verdict is verdict)
+        notes += remarks_told(bad, phrases)
+    warnings = each_once(each for block in result.blocks for each in block.stats.warnings)
+    notes += remarks_told(warnings, phrases)
     if result.is_interrupted:
         notes.append(texts.say("interrupted", blocks=len(result.blocks)))
     return notes

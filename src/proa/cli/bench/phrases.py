@@ -1,14 +1,12 @@
-"""Phrases of a measurement in the reader's language: SLO bounds, and what the bench itself said."""
+"""Phrases of a measurement in the reader's language: SLO bounds, remarks, reasons, loads."""
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from proa.bench.limits import Reason
+from proa.bench.remark import Remark
 from proa.cli.bench.tables import number
-from proa.cli.texts import Texts, texts_of
+from proa.cli.texts import Texts
 
-_PREFIX = "told_"
 _MARKS = {">=": "≥", "<=": "≤"}
 
 
@@ -19,13 +17,15 @@ def bound_told(bound: str, texts: Texts) -> str:
     return texts.say(f"bound_{name}", mark=_MARKS[mark], value=value)
 
 
-def in_language(text: str, texts: Texts) -> str:
-    """A reason or a warning, which documents hold in English; as it is where it is not known."""
-    for key, form in _forms():
-        found = form.fullmatch(text)
-        if found is not None:
-            return texts.say(key).format(*found.groups())
-    return text
+def remark_told(code: str, values: Mapping[str, float], texts: Texts) -> str:
+    """A remark of a document; seconds are at hand as milliseconds, too."""
+    thousandth = {f"{name[:-2]}_ms": value * 1e3 for name, value in values.items() if _is_s(name)}
+    return texts.say(f"told_{code}", **values, **thousandth)
+
+
+def remarks_told(remarks: Sequence[Remark], texts: Texts) -> list[str]:
+    """Each in a phrase."""
+    return [remark_told(remark.code, remark.values, texts) for remark in remarks]
 
 
 def load_told(users: int | None, rate: float | None, texts: Texts) -> str:
@@ -55,11 +55,5 @@ def reasons_told(reasons: Sequence[Reason], texts: Texts) -> list[str]:
     return said + [f"  {reason_told(each.limit, each.evidence, texts)}" for each in reasons]
 
 
-@cache
-def _forms() -> list[tuple[str, re.Pattern[str]]]:
-    """The English forms with a group for each value."""
-    return [
-        (key, re.compile(re.sub(r"\\\{\d\\\}", "(.+?)", re.escape(form))))
-        for key, form in texts_of("bench_report")["en"].items()
-        if key.startswith(_PREFIX)
-    ]
+def _is_s(name: str) -> bool:
+    return name.endswith("_s")

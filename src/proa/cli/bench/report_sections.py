@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from proa.bench.keep.kept_run import KeptRun
-from proa.cli.bench.phrases import bound_told, in_language, load_told, reason_told
+from proa.cli.bench.phrases import bound_told, load_told, reason_told, remark_told
 from proa.cli.bench.tables import NONE, number, percent
 from proa.cli.page.blocks import Block, Bullets, Code, Grid, Prose
 from proa.cli.texts import Texts
@@ -234,13 +234,12 @@ def _warnings(levels: Sequence[Document], texts: Texts) -> Iterator[str]:
     """A warning of several visits is told once, with the numbers of the others behind it."""
     seen: dict[str, list[tuple[str, str]]] = {}
     for level in levels:
-        for text in level["warnings"]:
-            form = _NUMBER.sub("", text)
-            seen.setdefault(form, []).append((str(level["visit"] + 1), text))
+        for each in level["warnings"]:
+            text = remark_told(each["code"], each["values"], texts)
+            seen.setdefault(each["code"], []).append((str(level["visit"] + 1), text))
     for own in seen.values():
         visits = ", ".join(visit for visit, _ in own)
-        said = dict.fromkeys(in_language(text, texts) for _, text in own)
-        first, *others = said
+        first, *others = dict.fromkeys(text for _, text in own)
         numbers = (_NUMBER.search(text) for text in others)
         more = ", ".join(found[0] for found in numbers if found is not None)
         yield texts.say("reason_row", visit=visits, text=f"{first} ({more})" if more else first)
@@ -276,7 +275,8 @@ def client(told: Document, texts: Texts) -> list[Block]:
 
 
 def _joined(level: Document, texts: Texts) -> str:
-    return "; ".join(in_language(text, texts) for text in level["client"]["reasons"])
+    reasons = level["client"]["reasons"]
+    return "; ".join(remark_told(each["code"], each["values"], texts) for each in reasons)
 
 
 def _client_row(level: Document, texts: Texts) -> tuple[str, ...]:

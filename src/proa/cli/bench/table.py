@@ -9,7 +9,7 @@ from proa.bench.limits import reasons_of
 from proa.bench.percentiles import Summary
 from proa.bench.run import RunResult
 from proa.bench.statistics.boundary_text import boundary_text
-from proa.cli.bench.phrases import in_language, reasons_told
+from proa.cli.bench.phrases import reasons_told, remarks_told
 from proa.cli.texts import Texts, columns
 
 _NONE = "-"
@@ -55,8 +55,7 @@ def _notes(result: RunResult, texts: Texts) -> list[str]:
     clock = texts.say("clock_kernel" if by_kernel else "clock_loop")
     notes += [texts.say("client_verdict", verdict=texts.say(str(verdict)), clock=clock)]
     for number, visit in enumerate(result.visits, start=1):
-        told = [*visit.stats.client.reasons, *visit.stats.warnings]
-        said = (in_language(text, phrases) for text in told)
+        said = remarks_told([*visit.stats.client.reasons, *visit.stats.warnings], phrases)
         notes += [f"  {texts.say('visit', number=number)}: {text}" for text in said]
     check = result.check
     if check is not None and check.stamp_delay_p99_s is not None:

@@ -84,7 +84,15 @@ def _flat(told: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         elif isinstance(value, list) and name.endswith("_interval"):
             flat |= {f"{name}.low": value[0], f"{name}.high": value[1]}
         elif isinstance(value, list):
-            flat[name] = "; ".join(map(str, value))
+            flat[name] = "; ".join(map(_in_cell, value))
         else:
             flat[name] = value
     return flat
+
+
+def _in_cell(value: Any) -> str:
+    """A remark as its code and values."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    values = (f"{name}={number:g}" for name, number in value.get("values", {}).items())
+    return " ".join((str(value.get("code", "")), *values)).strip()
