@@ -67,8 +67,8 @@ def test_cached_tokens_are_not_read_again() -> None:
 
 
 def test_an_engine_that_gathers_tokens_sends_the_first_so_many_steps_later() -> None:
-    at_once, gathered = performance(SPEC), performance(change(first_tokens=10.0))
-    assert gathered.ttft_s == pytest.approx(at_once.ttft_s + 9 * at_once.itl_s)
+    at_once, gathered = performance(SPEC), performance(change(held_steps=9.0))
+    assert gathered.ttft_s == pytest.approx(at_once.ttft_s + 9 * at_once.tpot_s)
     assert gathered.tpot_s == at_once.tpot_s
 
 
@@ -120,7 +120,7 @@ def test_two_gpus_are_faster_than_one_and_not_twice_as_fast() -> None:
         ({"input_tokens": 0}, "input_tokens = 0"),
         ({"cached_tokens": 1000}, "cached_tokens = 1000"),
         ({"length_spread": 1.5}, "length_spread = 1.5"),
-        ({"first_tokens": 0.5}, "first_tokens = 0.5"),
+        ({"held_steps": -1}, "held_steps = -1"),
         ({"link": "string"}, "link = 'string'"),
     ],
 )

@@ -31,6 +31,14 @@ def test_the_logarithm_of_the_tail(value: float) -> None:
     assert _log(value) == pytest.approx(math.log(value), abs=1e-4)
 
 
+def test_a_prompts_kernels_are_launched_one_by_one() -> None:
+    quick = ENGINE._replace(serve=ENGINE.serve._replace(launch_s=0.0))
+    slow, fast = closed_loop(ENGINE, load(4.0)), closed_loop(quick, load(4.0))
+    launches_s = ENGINE.work.kernels * ENGINE.serve.launch_s
+    assert slow.ttft_s - fast.ttft_s == pytest.approx(launches_s)
+    assert slow.tpot_s == fast.tpot_s
+
+
 @given(st.floats(1, 500), st.floats(1, 500))
 def test_more_users_wait_longer(few: float, many: float) -> None:
     few, many = sorted((few, many))
@@ -61,7 +69,7 @@ def test_the_wait_is_pollaczek_khinchines() -> None:
     served, light = open_loop(ENGINE, load(15.0)), open_loop(ENGINE, load(0.001))
     prompt_s = added_s(ENGINE, load(15.0), served.running)
     wait_s = served.busy * prompt_s / (2 * (1 - served.busy))
-    steps = ENGINE.serve.first_steps * (served.step_s - light.step_s)
+    steps = ENGINE.serve.first_steps * (served.tpot_s - light.tpot_s)
     assert served.ttft_s - light.ttft_s - steps == pytest.approx(wait_s, rel=0.02)
 
 

@@ -16,14 +16,12 @@ from proa.planner.speed.step_formula import Pace
 class _EngineRow(NamedTuple):
     """One engine: `lockstep` is set, all else fitted.
 
-    SGLang reads all prompts that wait before it goes on with answers, the others mix both. Its
-    `first_s` was measured with requests fetched and tokens sent every 10 steps or more, as public
-    load tests run it.
+    SGLang reads all prompts that wait before it goes on with answers, the others mix both.
     """
 
     kernel_s: float
     sequence_s: float
-    first_s: float
+    launch_s: float
     first_steps: float
     burst: float
     lockstep: float
@@ -40,16 +38,16 @@ class _FamilyRow(NamedTuple):
 
 
 _ENGINES = {
-    "vllm": _EngineRow(3.02e-6, 10.9e-6, 0.0342, 1.72, 0.0734, 0.0),
-    "sglang": _EngineRow(2.65e-6, 26.5e-6, 0.1628, 1.79, 0.191, 1.0),
-    "tensorrt-llm": _EngineRow(3.07e-6, 56.0e-6, 0.0238, 8.24, 0.068, 0.0),
+    "vllm": _EngineRow(2.98e-6, 11.3e-6, 19.5e-6, 1.04, 0.0819, 0.0),
+    "sglang": _EngineRow(2.67e-6, 26.5e-6, 33.9e-6, 4.59, 0.179, 1.0),
+    "tensorrt-llm": _EngineRow(3.03e-6, 60.0e-6, 33.5e-6, 5.29, 0.0732, 0.0),
 }
 _FAMILIES = {
     "hopper": _FamilyRow(
-        read=0.757, math=0.75, expert_math=0.111, expert_read=0.751, attention_math=0.7
+        read=0.757, math=0.75, expert_math=0.125, expert_read=0.752, attention_math=0.7
     ),
     "blackwell": _FamilyRow(
-        read=0.757, math=0.35, expert_math=0.0465, expert_read=0.95, attention_math=0.136
+        read=0.757, math=0.35, expert_math=0.0499, expert_read=0.95, attention_math=0.156
     ),
 }
 _OTHER_FAMILY = _FamilyRow(
@@ -57,6 +55,9 @@ _OTHER_FAMILY = _FamilyRow(
 )
 """Not fitted: Hopper's shares, with the products held lower, and reads as the two GPUs of
 `catalog.step_times` show them: fewer cores for their memory's rate come nearer to it."""
+
+FIRST_S = 0.02
+"""HTTP, tokens and scheduling of a request: set, since kernels and steps tell the engines apart."""
 
 MEASURED_ENGINES = tuple(_ENGINES)
 MEASURED_FAMILIES = tuple(_FAMILIES)
@@ -69,7 +70,7 @@ def pace_of(engine: str, gpu: GpuSpec) -> Pace:
     return Pace(
         read=family.read,
         expert_read=family.expert_read,
-        cache_read=0.608,
+        cache_read=0.598,
         math=family.math,
         expert_math=family.expert_math,
         attention_math=family.attention_math,
@@ -83,10 +84,11 @@ def serving_of(engine: str) -> Serving:
     """How an engine treats requests; one that was not measured is taken for vLLM."""
     row = _ENGINES.get(engine, _ENGINES["vllm"])
     return Serving(
-        first_s=row.first_s,
+        first_s=FIRST_S,
+        launch_s=row.launch_s,
         first_steps=row.first_steps,
         burst=row.burst,
         lockstep=row.lockstep,
-        blocked=0.344,
+        blocked=0.353,
         chunk_tokens=8192.0,
     )

@@ -38,9 +38,9 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     engines like this one read the prompts (disaggregation), and running streams never wait.
     `link` is between the GPUs of the layout (`links.LINK_NAMES`), None for the fastest that the
     GPU has; `stage_link` between pipeline stages, None for the same link. `calibration` is what
-    a load run of this engine said. Answers differ by `length_spread` of their mean length. An
-    engine gathers `first_tokens` before it sends the first: TensorRT-LLM's stream_interval; vLLM
-    sends the first at once, and what SGLang waits is in its fitted `first_s`.
+    a load run of this engine said. Answers differ by `length_spread` of their mean length.
+    `held_steps` pass before a request is seen or its first token sent where the engine's flags
+    say so: stream_interval - 1 of TensorRT-LLM, half of SGLang's --scheduler-recv-interval.
     """
 
     llm: LlmSpec
@@ -59,7 +59,7 @@ class PerformanceSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     chunk_tokens: int | None = None
     prefill_elsewhere: bool = False
     length_spread: float = LENGTH_SPREAD
-    first_tokens: float = 1.0
+    held_steps: float = 0.0
     calibration: SpeedCalibration | None = None
 
 
@@ -128,7 +128,7 @@ def engine_of(spec: PerformanceSpec) -> Engine:
         serve = serve._replace(chunk_tokens=float(spec.chunk_tokens))
     if spec.prefill_elsewhere:
         serve = serve._replace(blocked=0.0)
-    serve = serve._replace(first_steps=serve.first_steps + spec.first_tokens - 1)
+    serve = serve._replace(first_steps=serve.first_steps + spec.held_steps)
     engine = Engine(work, pace, serve)
     return calibrated(engine, spec.calibration) if spec.calibration else engine
 
@@ -200,13 +200,15 @@ def step_line(engine: Engine, load: Load, sequences: float) -> StepTime:
 def _check(spec: PerformanceSpec) -> None:
     if (spec.users is None) == (spec.requests_per_s is None):
         raise InputError("users, requests_per_s: accepted is exactly one of the two")
-    for field in ("input_tokens", "output_tokens", "first_tokens"):
+    for field in ("input_tokens", "output_tokens"):
         if getattr(spec, field) < 1:
             raise InputError(f"{field} = {getattr(spec, field):g}: accepted is 1 or more")
     for field in ("users", "requests_per_s", "places"):
         value = getattr(spec, field)
         if value is not None and not value > 0:
             raise InputError(f"{field} = {value:g}: accepted is more than 0")
+    if not spec.held_steps >= 0:
+        raise InputError(f"held_steps = {spec.held_steps:g}: accepted is 0 or more")
     if not 0 <= spec.length_spread <= 1:
         raise InputError(f"length_spread = {spec.length_spread:g}: accepted is 0 to 1")
     if not 0 <= spec.cached_tokens < spec.input_tokens:

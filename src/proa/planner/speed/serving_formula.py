@@ -28,9 +28,10 @@ LENGTH_SPREAD = 0.2
 class Serving(NamedTuple):
     """How an engine treats requests.
 
-    `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling), `first_steps`
-    decode steps pass before the first token is out: one at the least, more where an engine sends
-    several tokens at a time or schedules ahead. `burst` is the part of the other users' prompts
+    `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling), `launch_s` on
+    each kernel of a prompt's pass, which no CUDA graph holds. `first_steps` gaps between tokens
+    pass before the first token is out: one at the least, more where an engine sends several
+    tokens at a time, fetches requests seldom or schedules ahead. `burst` is the part of the other users' prompts
     that stands before one's own, `lockstep` that part where all answers have one length and end
     together: 1 for an engine that reads prompts before it goes on with answers, 0 for one that
     mixes them. `blocked` is the part of a prompt's time in which running streams wait. A prompt
@@ -38,6 +39,7 @@ class Serving(NamedTuple):
     """
 
     first_s: Number
+    launch_s: Number
     first_steps: Number
     burst: Number
     lockstep: Number
@@ -105,7 +107,7 @@ def closed_loop(engine: Engine, load: Load) -> Served:
 
     n = min(users, places)
     tpot = step(n) + blocked x (n - 1) / output x prompt's own time
-    ttft = handling + first steps + prompt + ahead x (n - 1) / 2 prompts + turn
+    ttft = handling + launches + first steps x tpot + prompt + ahead x (n - 1) / 2 prompts + turn
     ahead = burst + lockstep / (1 + spread x output)
     turn = (users - n) / n x (ttft without it + output x tpot)
 
@@ -123,7 +125,7 @@ def closed_loop(engine: Engine, load: Load) -> Served:
     tpot = step + serve.blocked * others / load.tokens_out * added
     together = serve.burst + serve.lockstep / (1 + load.length_spread * load.tokens_out)
     ahead = together * others / 2 * added
-    own = serve.first_s + serve.first_steps * step + prefill_s(engine, load)
+    own = _own_s(engine, load, tpot)
     turn = (load.demand - count) / count * (own + ahead + load.tokens_out * tpot)
     late = 2 * (1 - _TAIL)
     busy = others * added / (load.tokens_out * tpot)
@@ -155,9 +157,16 @@ def open_loop(engine: Engine, load: Load) -> Served:
     steady = smaller(busy, 0.95)
     wait = steady * added / (2 * (1 - steady))
     tail = larger(_log(larger(steady, _TAIL) / _TAIL), 0.0) * added / (2 * (1 - steady))
-    own = serve.first_s + serve.first_steps * step + prefill_s(engine, load)
+    own = _own_s(engine, load, tpot)
     late = larger(tail, wait)
     return Served(own + wait, own + late, step, tpot, count, busy)
+
+
+def _own_s(engine: Engine, load: Load, tpot: Number) -> Number:
+    """What a request waits for that nobody else asked for."""
+    work, _, serve = engine
+    fixed = serve.first_s + work.kernels * serve.launch_s + serve.first_steps * tpot
+    return fixed + prefill_s(engine, load)
 
 
 def _log(value: Number) -> Number:
