@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 
 import httpx
 import msgspec
@@ -190,6 +191,16 @@ def test_with_keys_everybody_needs_one(
     if status == 401:
         assert response.headers["www-authenticate"] == "Bearer"
         assert response.json()["error"]["type"] == "authentication_error"
+
+
+def test_an_admin_key_that_has_ended_opens_nothing_and_leaves_it_closed() -> None:
+    ended = msgspec.structs.replace(KEYED.keys[0], expires_s=time.time() - 1.0)
+    lasting = msgspec.structs.replace(KEYED.keys[1], expires_s=time.time() + 3600.0)
+    settings = msgspec.structs.replace(KEYED, keys=(ended, lasting))
+    assert get("/metrics", settings=settings, authorization="Bearer k1").status_code == 401
+    assert get("/metrics", settings=settings, authorization="Bearer k2").status_code == 200
+    only = msgspec.structs.replace(KEYED, keys=(ended,))
+    assert get("/metrics", settings=only).status_code == 401
 
 
 @pytest.mark.parametrize(("key", "status"), [("k2", 200), ("team", 403), ("k3", 401), ("", 401)])

@@ -8,6 +8,7 @@ from proa.config.document import KeyPath
 from proa.config.tables import ProaTable, TenantTable
 from proa.domain.tenant import DEFAULT_TENANT, BudgetSpec, QuotaSpec
 from proa.gateway.settings import TenantSpec
+from proa.routing.router import CATCH_ALL
 from proa.telemetry.rows import MAX_TENANTS
 
 _QUOTAS = set(QuotaSpec.__struct_fields__)
@@ -35,9 +36,12 @@ def tenant_names(data: Mapping[str, Any]) -> list[str]:
 
 def known_tenants(name: str, names: list[str]) -> str:
     """What would be accepted in the place of a name that no tenant has."""
+    return f"no [[tenants]] has this name; {_near(name, names)}"
+
+
+def _near(name: str, names: list[str]) -> str:
     close = get_close_matches(name, names, n=1)
-    known = f'did you mean "{close[0]}"?' if close else f"known are {', '.join(names)}"
-    return f"no [[tenants]] has this name; {known}"
+    return f'did you mean "{close[0]}"?' if close else f"known are {', '.join(names)}"
 
 
 def tenant_faults(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
@@ -49,13 +53,13 @@ def tenant_faults(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         yield ("tenants",), "they are told apart by API keys: [gateway] api_keys_file is needed"
     if len(entries) > MAX_TENANTS:
         yield ("tenants",), f"accepted are up to {MAX_TENANTS} tenants, not {len(entries)}"
-    routes = _named(data, "routes")
+    routes = [*_named(data, "routes"), CATCH_ALL]
     for index, entry in entries:
         listed = entry.get("routes")
         for place, name in enumerate(listed if isinstance(listed, list) else []):
             if isinstance(name, str) and name not in routes:
-                known = f"known are {', '.join(routes) or 'none'}"
-                yield ("tenants", index, "routes", place), f"no route has this name; {known}"
+                told = f"no route has this name; {_near(name, routes)}"
+                yield ("tenants", index, "routes", place), told
     yield from _matched(data)
 
 
