@@ -147,6 +147,28 @@ async def test_nothing_that_names_no_model_reaches_an_engine_for_a_tenant_with_m
         assert code(await gateway.ask(asked)) == (404, "model_not_found")
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v2/models/small/infer", 200),
+        ("/v2/models/large/infer", 404),
+        ("/v2//models/large/infer", 404),
+        ("/v2/mod%65ls/large/infer", 404),
+        ("/v2/models/small/../large/infer", 404),
+        ("/v2/models/small/%2e%2e/large/infer", 404),
+    ],
+)
+async def test_the_model_of_a_path_counts_however_it_is_written(path: str, status: int) -> None:
+    tenants = (TenantSpec(name="sales", models=("small",)),)
+    async with (
+        ScriptedEngine() as engine,
+        serving(engine, keys=KEYS, tenants=tenants) as gateway,
+    ):
+        gateway.plane.apply_fleet(fleet())
+        answer = await gateway.ask(of("a", {"model": "small"}, path))
+        assert (answer.status == 404 and not engine.requests) is (status == 404)
+
+
 async def test_a_route_of_others_is_forbidden() -> None:
     route = RouteSpec(
         name="dear", match=MatchSpec(path="/dear"), rewrite_path="/v1/chat/completions"

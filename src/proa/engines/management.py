@@ -37,13 +37,14 @@ def is_management(path: bytes) -> bool:
     Engines decode percent-encoding, some mend double and last slashes and dot segments:
     what a path may become counts.
     """
-    plain = _mended(unquote_to_bytes(path).lower())
+    plain = mended(path).lower()
     return plain in _EXACT or plain.startswith(_BEGINNINGS) or plain.endswith(_TRACE)
 
 
-def _mended(path: bytes) -> bytes:
+def mended(path: bytes) -> bytes:
+    """A path as an engine may read it: decoded, without double or last slashes and dots."""
     kept: list[bytes] = []
-    for segment in path.replace(b"\\", b"/").split(b"/"):
+    for segment in unquote_to_bytes(path).replace(b"\\", b"/").split(b"/"):
         if segment == b"..":
             del kept[-1:]
         elif segment not in (b"", b"."):

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from proa.domain.fleet import FleetView
+from proa.engines.management import mended
 from proa.gateway.settings import TenantSpec
 from proa.routing.decision import Refusal, RouteMatch
 from proa.telemetry.rows import Tenant, tenant_base
 from proa.wire.other_names import other_names
-from proa.wire.surface import ModelPlace, Surface
+from proa.wire.surface import ModelPlace, Surface, surface_of, triton_model
 
 if TYPE_CHECKING:
     from proa.gateway.body import Asked
@@ -73,7 +74,7 @@ class TenantEntry:
         if not self._narrows:
             return None
         others = other_names(body) if body and surface.model_place is not _IN_PATH else ()
-        for name in (asked.model, *others):
+        for name in (asked.model, _in_path(asked.path), *others):
             if name is not None and not self.sees(name, plane):
                 plane.row[self.base + Tenant.REFUSED_MODEL] += 1
                 return _no_model(name)
@@ -112,6 +113,12 @@ def adapter_parents(fleet: FleetView) -> Iterable[tuple[str, str | None]]:
     for engine in fleet.engines:
         yield from ((a.name, a.parent) for a in engine.adapters or ())
         yield from ((m.id, m.parent) for m in engine.models if m.parent is not None)
+
+
+def _in_path(path: str) -> str | None:
+    """The model that an engine may read in the path, however it is written."""
+    plain = mended(path.encode("latin-1", "replace"))
+    return triton_model(plain) if surface_of(plain).model_place is _IN_PATH else None
 
 
 def _no_model(name: str) -> Refusal:
