@@ -53,7 +53,7 @@ def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFix
     told = json.loads(out)
     assert set(told) == {
         "ok", "file", "gateway", "control", "policy", "engines", "discovery", "models", "routes",
-        "contract", "warnings",
+        "tenants", "contract", "warnings",
     }  # fmt: skip
     assert told["engines"][0]["api_key"] is True
     (route,) = told["routes"]
@@ -89,6 +89,18 @@ def test_places_where_engines_are_looked_for_are_shown(
     path.write_text('[[discovery]]\nname = "pool"\nkind = "dns"\naddress = "h.example:8000"\n')
     assert main(["check-config", str(path)]) == 0
     assert "pool       dns   h.example:8000" in capsys.readouterr().out
+
+
+def test_tenants_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "proa.toml"
+    (tmp_path / "keys.toml").touch()
+    gateway = '[gateway]\napi_keys_file = "keys.toml"\n[[engines]]\nname = "a"\nurl = "http://h"\n'
+    path.write_text(gateway + '[[tenants]]\nname = "sales"\n[[tenants]]\nname = "it"\n')
+    assert main(["check-config", str(path), "--lang", "ko"]) == 0
+    assert "테넌트" in (told := capsys.readouterr().out)
+    assert "sales, it" in told
+    assert main(["check-config", str(path), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tenants"] == ["sales", "it"]
 
 
 def test_what_a_route_sets_and_what_it_can_never_do(

@@ -67,6 +67,7 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
         "discovery": [_source(source) for source in config.control.discovery],
         "models": [msgspec.to_builtins(model) for model in routing.models],
         "routes": [_route(route) for route in routing.routes],
+        "tenants": [tenant.name for tenant in gateway.tenants],
         "contract": msgspec.to_builtins(config.contract),
     }
 
@@ -133,6 +134,8 @@ def _print_head(summary: dict[str, Any], texts: Texts) -> None:
         "control": f"{control['listen']} ({admin_keys})",
         "policy": summary["policy"],
     }
+    if summary["tenants"]:
+        rows["tenants"] = ", ".join(summary["tenants"])
     if summary["contract"] is not None:
         rows["contract"] = _promise(summary["contract"], texts)
     width = max(columns(say(key)) for key in rows) + 2
