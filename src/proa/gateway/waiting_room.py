@@ -119,7 +119,7 @@ class WaitingRoom:
     def _keep(self, ticket: "Ticket[Exchange]") -> None:
         """Now that it cannot start: whether it may wait, and at whose expense."""
         self._queue.remove(ticket)
-        ahead = self._queue.ahead_of(ticket.rank, ticket.need) + 1
+        ahead = self._queue.ahead_of(ticket) + 1
         reason = denial(ticket, self._plane.clock(), self._drains.wait_s(ticket.need, ahead))
         victim: Ticket[Exchange] | None = None
         if reason is None and self._total >= self._queue_size:
@@ -144,7 +144,7 @@ class WaitingRoom:
             self._deny(victim, Denial.SHED)
 
     def _deny(self, ticket: "Ticket[Exchange]", reason: Denial) -> None:
-        ahead = self._queue.ahead_of(ticket.rank, ticket.need)
+        ahead = self._queue.ahead_of(ticket)
         self._remove(ticket)
         turn_away(ticket, reason, self._drains.wait_s(ticket.need, ahead))
 

@@ -187,3 +187,35 @@ def test_a_key_gives_way_to_another_of_its_tenant() -> None:
     assert victim is not None
     assert victim.arrived_s == 7
     assert queue.victim(ticket("a", "flood")) is None
+
+
+def test_a_flood_of_another_is_no_long_wait() -> None:
+    """Who estimates its wait by the queue counts the others' turns and not all that they have."""
+    queue = queue_of(OwnShares({"heavy": 3.0}), {"flood": 500, "heavy": 500, "few": 2})
+    assert queue.ahead_of(ticket("new")) == 1 + 1 + 3
+    assert queue.ahead_of(ticket("few")) == 2 + 3 + 9
+    assert queue.ahead_of(ticket("new", rank=3)) == 1002
+    for _ in range(9):
+        queue.add(ticket("few", key="other"))
+    assert queue.ahead_of(ticket("few")) == (2 + 3) + 6 + 18
+    assert queue.ahead_of(ticket("few", need="y")) == 0
+
+
+@settings(max_examples=40)
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.integers(0, 30), min_size=2),
+    st.dictionaries(st.sampled_from("abc"), st.sampled_from([0.5, 1.0, 2.0])),
+    st.sampled_from("abc"),
+)
+def test_the_estimate_is_right_by_a_round(
+    counts: dict[str, int], weight: dict[str, float], tenant: str
+) -> None:
+    queue = queue_of(OwnShares(weight), counts)
+    estimate = queue.ahead_of(ticket(tenant))
+    last = ticket(tenant, at_s=9.0)
+    queue.add(last)
+    before = 0
+    while (first := start(queue)) is not last:
+        before += first is not None
+    round_of_all = sum(weight.get(t, 1.0) for t in "abc") / weight.get(tenant, 1.0)
+    assert abs(before - estimate) <= round_of_all + 2

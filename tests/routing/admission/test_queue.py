@@ -156,9 +156,9 @@ def test_how_many_are_ahead() -> None:
     queue = filled(
         ticket("a", SYSTEM, need="x"), ticket("b", BULK, need="x"), ticket("c", need="y")
     )
-    assert queue.ahead_of(DEFAULT, "x") == 1
-    assert queue.ahead_of(BULK, "x") == 2
-    assert queue.ahead_of(BULK, "z") == 0
+    assert queue.ahead_of(ticket("new", DEFAULT, need="x")) == 1
+    assert queue.ahead_of(ticket("new", BULK, need="x")) == 2
+    assert queue.ahead_of(ticket("new", BULK, need="z")) == 0
 
 
 @given(

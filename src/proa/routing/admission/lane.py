@@ -1,7 +1,8 @@
 """The queue of one class: tenants take turns, in a tenant its keys, a key's requests go by age."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from math import ceil
 from typing import Generic, TypeVar
 
 from proa.routing.admission.fairness import after_start
@@ -38,6 +39,12 @@ class _Turn(Generic[T]):
     def waiting_of(self, key: str) -> int:
         """How many tickets of a key are here."""
         return len(self._keys.get(key, ()))
+
+    def ahead_of(self, key: str, need: Hashable | None) -> int:
+        """How many would go before a new one of a key."""
+        mine = _count(self._keys.get(key, ()), need)
+        others = (own for name, own in self._keys.items() if name != key)
+        return mine + sum(min(_count(own, need), mine + 1) for own in others)
 
     def in_turn(self) -> Iterator[Ticket[T]]:
         """All tickets in the order in which they may be taken now."""
@@ -126,6 +133,19 @@ class Lane(Generic[T]):
             return own.fullest[-1]
         return None
 
+    def ahead_of(
+        self, ticket: Ticket[T], weight: Callable[[str], float], need: Hashable | None
+    ) -> int:
+        """How many would go before a new one like it, of all or of those with one need."""
+        own = self._turns.get(ticket.tenant)
+        mine = 0 if own is None else own.ahead_of(ticket.key, need)
+        rounds = (mine + 1) / weight(ticket.tenant)
+        return mine + sum(
+            min(_count(turn.tickets, need), ceil(rounds * weight(tenant)))
+            for tenant, turn in self._turns.items()
+            if tenant != ticket.tenant
+        )
+
     def take(self, ticket: Ticket[T]) -> None:
         """The ticket starts: remove it at its key's expense."""
         self._turns[ticket.tenant].start(ticket)
@@ -144,6 +164,11 @@ class Lane(Generic[T]):
         if len(turns) == 1:
             return list(turns)
         return sorted(turns, key=lambda tenant: (tag(tenant), turns[tenant].tickets[0].age_key))
+
+
+def _count(tickets: Sequence[Ticket[T]], need: Hashable | None) -> int:
+    """Those with the need, of a need None all."""
+    return len(tickets) if need is None else sum(ticket.need == need for ticket in tickets)
 
 
 def _age(ticket: Ticket[T]) -> tuple[float, int]:

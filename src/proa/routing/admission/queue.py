@@ -118,12 +118,18 @@ class AdmissionQueue(Generic[T]):
             oldest_s = min(oldest_s, lane.oldest.arrived_s)
         return class_key(rank, oldest_s, now_s, self.ageing_s)
 
-    def ahead_of(self, rank: int, need: Hashable) -> int:
-        """How many wait for the same and would go before a new one of this class."""
-        lanes = self._lanes[: rank + 1]
-        if self._needs[need] == len(self.tickets):
-            return sum(map(len, lanes))
-        return sum(ticket.need == need for lane in lanes for ticket in lane)
+    def ahead_of(self, ticket: Ticket[T]) -> int:
+        """How many wait for the same and would go before a new one like this ticket.
+
+        All of higher classes; of its own class those of its key, and of others what their
+        turns give them meanwhile.
+        """
+        need = None if self._needs[ticket.need] == len(self.tickets) else ticket.need
+        higher = self._lanes[: ticket.rank]
+        own = self._lanes[ticket.rank].ahead_of(ticket, self.shares.weight, need)
+        if need is None:
+            return own + sum(map(len, higher))
+        return own + sum(each.need == need for lane in higher for each in lane)
 
     def take(self, ticket: Ticket[T]) -> None:
         """It starts now."""
