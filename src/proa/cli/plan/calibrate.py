@@ -1,28 +1,16 @@
 """What was measured, in the files of `--calibrate`: boot logs of engines, and bench runs."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from proa.cli.plan.asked import PlanAsked
-from proa.domain.contract import ContractRule, ContractSpec
+from proa.cli.plan.bench_runs import BenchRun, bench_run
 from proa.errors import FieldError
 from proa.planner.boot_log.facts import BootLog
 from proa.planner.fit.spec import FitSpec, MeasuredMemory
 from proa.planner.layout import LayoutSpec
 from proa.planner.text import Text
-
-
-class BenchLevel(msgspec.Struct, frozen=True, kw_only=True):
-    """One level of a bench run; None is what was not measured."""
-
-    users: int
-    user_tokens_per_s: float | None = None
-    ttft_p95_s: float | None = None
-    attainment: float | None = None
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,16 +22,10 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Boot logs and bench levels, in the order of the files."""
+    """Boot logs and bench runs, in the order of the files."""
 
     boots: tuple[BootLog, ...] = ()
-    levels: tuple[BenchLevel, ...] = ()
-
-    def confirms(self, contract: ContractSpec) -> bool:
-        """Whether a level of at least the promised sessions kept the whole promise."""
-        return any(
-            level.users >= contract.sessions and _keeps(level, contract) for level in self.levels
-        )
+    runs: tuple[BenchRun, ...] = ()
 
     def logged(self, start: FitSpec, *, tp: int | None, pp: int | None) -> "Logged | None":
         """What the log of this engine and GPU says of `start`, in the split asked for or logged."""
@@ -72,7 +54,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def most_users(self) -> int | None:
         """The most users at once of any run, None without one."""
-        return max((level.users for level in self.levels), default=None)
+        return max((level.users for run in self.runs for level in run.levels), default=None)
 
 
 def calibration_of(asked: PlanAsked) -> Calibration:
@@ -80,20 +62,21 @@ def calibration_of(asked: PlanAsked) -> Calibration:
 
     Raises:
         FieldError: a file that cannot be read.
-        InputError: a log of no known engine, or of a start that did not get far enough.
+        InputError: a log of no known engine, or of a start that did not get far enough, or a
+            damaged run.
     """
     boots: list[BootLog] = []
-    levels: list[BenchLevel] = []
+    runs: list[BenchRun] = []
     for name in asked.calibrate:
         text = _text(name)
-        run = _bench_run(text)
+        run = bench_run(name, text)
         if run is None:
             from proa.planner.boot_log.read import read_boot_log
 
             boots.append(read_boot_log(text, name=name))
         else:
-            levels += [_level(level) for level in run["levels"] if isinstance(level, dict)]
-    return Calibration(boots=tuple(boots), levels=tuple(levels))
+            runs.append(run)
+    return Calibration(boots=tuple(boots), runs=tuple(runs))
 
 
 def _text(name: str) -> str:
@@ -102,46 +85,3 @@ def _text(name: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FieldError("calibrate", name, f"a readable file ({reason})") from None
-
-
-def _bench_run(text: str) -> dict[str, Any] | None:
-    """The document of `proa bench run --format json`, None for any other text."""
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    is_run = isinstance(document, dict) and isinstance(document.get("levels"), list)
-    return document if is_run else None
-
-
-def _level(level: Mapping[str, Any]) -> BenchLevel:
-    return BenchLevel(
-        users=int(_number(level.get("users")) or 0),
-        user_tokens_per_s=_number(_inner(level, "user_tokens_per_s", "mean")),
-        ttft_p95_s=_number(_inner(level, "ttft_s", "p95")),
-        attainment=_number(level.get("attainment")),
-    )
-
-
-def _inner(level: Mapping[str, Any], key: str, statistic: str) -> object:
-    stats = level.get(key)
-    return stats.get(statistic) if isinstance(stats, dict) else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
-
-
-def _keeps(level: BenchLevel, contract: ContractSpec) -> bool:
-    speed, ttft = level.user_tokens_per_s, level.ttft_p95_s
-    if speed is None or speed < contract.user_tokens_per_s:
-        return False
-    if contract.ttft_p95_s is not None and (ttft is None or ttft > contract.ttft_p95_s):
-        return False
-    if contract.rule is ContractRule.MEAN:
-        return True
-    return level.attainment is not None and level.attainment >= contract.attainment

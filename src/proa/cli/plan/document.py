@@ -29,7 +29,7 @@ def document_of(thought: Thought, language: str) -> Json:
     rows: tuple[LeverRow, ...] = ()
     if t.subject is not None and t.sessions is not None:
         rows = lever_rows(t.subject, t.lengths, t.sessions, t.gpu)
-    is_confirmed = t.promise is not None and t.calibration.confirms(t.promise.contract)
+    is_confirmed = t.promise is not None and t.measured.confirms(t.promise.contract)
     promise = promise_document(t.promise)
     return {
         "demand": demand_document(t.demand, t.solved, language),

@@ -14,6 +14,7 @@ from proa.planner.place.layouts import LayoutLimits
 from proa.planner.place.need import NeedSpec
 from proa.planner.place.no_room import NoRoomError
 from proa.planner.place.placement import PlacementPlan, PlacementSpec, place
+from proa.planner.speed.calibration import SpeedCalibration
 from proa.planner.speed.performance import PerformancePlan, PerformanceSpec, performance
 from proa.planner.text import Text
 
@@ -63,6 +64,7 @@ def seat_of(
     gpu: GpuSpec,
     need: NeedSpec,
     measured: MeasuredMemory | None = None,
+    speed: SpeedCalibration | None = None,
 ) -> Seat:
     """The smallest placement on this GPU, or why the model has no place on it.
 
@@ -80,6 +82,7 @@ def seat_of(
         gpus=asked.gpus,
         link=asked.link,
         margin=asked.margin or 0.0,
+        calibration=speed,
     )
     try:
         return Seat(subject=subject, gpu=gpu, spec=spec, plan=place(spec))
@@ -134,6 +137,7 @@ def speed_at(seat: Seat, sessions: float) -> PerformancePlan:
             kv_dtype=start.kv_dtype,
             link=plan.links.link,
             stage_link=plan.links.stage_link,
+            calibration=seat.spec.calibration,
         )
     )
 

@@ -28,6 +28,7 @@ def assumptions_of(t: Thought) -> tuple[Assumption, ...]:
     found += t.lengths.assumptions if t.demand else ()
     found += t.subject.assumptions if t.subject else ()
     found += t.promise.assumptions if t.promise else ()
+    found += t.measured.assumptions
     found += t.bill.assumptions
     return tuple({each.field: each for each in reversed(found)}.values())[::-1]
 
@@ -99,6 +100,9 @@ def _warnings(t: Thought) -> Iterator[Text]:
         yield from _context_warnings(t)
     if t.seat is not None:
         yield from _seat_warnings(t)
+    yield from t.measured.warnings
+    if t.asked.explore and t.measured.speed is not None:
+        yield both("warn_explore_uncalibrated")
     yield from t.bill.warnings
 
 

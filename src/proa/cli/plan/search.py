@@ -15,6 +15,7 @@ from proa.planner.place.layouts import LayoutLimits
 from proa.planner.place.need import NeedSpec
 from proa.planner.place.placement import PlacementSpec
 from proa.planner.place.reverse import MARGIN, PromisePoint, ReversePlan, ReverseSpec, reverse
+from proa.planner.speed.calibration import SpeedCalibration
 from proa.units import Money
 
 if TYPE_CHECKING:
@@ -28,7 +29,12 @@ _MOST_GPUS = 16
 
 
 def promised(
-    asked: PlanAsked, lengths: Lengths, subject: Subject, gpu: GpuSpec, tokens_per_s: float
+    asked: PlanAsked,
+    lengths: Lengths,
+    subject: Subject,
+    gpu: GpuSpec,
+    tokens_per_s: float,
+    speed: SpeedCalibration | None = None,
 ) -> ReversePlan:
     """What the GPUs asked for can promise, at the context asked for or at 8K to 128K.
 
@@ -47,6 +53,7 @@ def promised(
                 gpus=asked.gpus,
                 link=asked.link,
                 margin=MARGIN if asked.margin is None else asked.margin,
+                calibration=speed,
             ),
             contexts=contexts,
         )

@@ -8,6 +8,7 @@ from proa.cli.plan.asked import PlanAsked
 from proa.cli.plan.calibrate import Calibration, calibration_of
 from proa.cli.plan.demand import demand_of
 from proa.cli.plan.lengths import Lengths, lengths_of
+from proa.cli.plan.measured_speed import RunsView, runs_view
 from proa.cli.plan.money import Bill, bill_of
 from proa.cli.plan.options import other_seats
 from proa.cli.plan.place import (
@@ -49,6 +50,7 @@ class Thought(msgspec.Struct, frozen=True, kw_only=True):
     bill: Bill
     promise: Promise | None
     calibration: Calibration
+    measured: RunsView
 
     @property
     def sessions(self) -> int | None:
@@ -82,13 +84,17 @@ def think(asked: PlanAsked) -> Thought:
     subject = subject_of(asked, rows=rows)
     gpu = None if asked.gpu is None else gpu_of(asked.gpu, rows=rows)
     calibration = calibration_of(asked)
-    reverse = _reversed(asked, lengths, subject, gpu)
+    need = need_of(asked, lengths, asked.sessions or 1, asked.tokens_per_s)
+    measured = runs_view(asked, calibration.runs, subject, gpu, need)
+    reverse = _reversed(asked, lengths, subject, gpu, measured)
     if reverse is not None:
         asked, lengths = _of_promise(asked, lengths, reverse)
     plan = demand_of(asked, lengths)
     seats: list[Seat] = []
     if plan is not None and subject is not None:
-        seats = _seats(asked, lengths, plan, subject, gpu, calibration)
+        need = need_of(asked, lengths, plan.design_sessions, plan.tokens_per_s)
+        measured = runs_view(asked, calibration.runs, subject, gpu, need)
+        seats = _seats(asked, need, subject, gpu, (calibration, measured))
     seat = seats[0] if seats else None
     subject = seat.subject if seat is not None else subject
     gpu = seat.gpu if seat is not None else gpu
@@ -114,39 +120,43 @@ def think(asked: PlanAsked) -> Thought:
         ),
         promise=promise,
         calibration=calibration,
+        measured=measured,
     )
 
 
 def _seats(
     asked: PlanAsked,
-    lengths: Lengths,
-    plan: DemandPlan,
+    need: NeedSpec,
     subject: Subject,
     gpu: GpuSpec | None,
-    calibration: Calibration,
+    known: tuple[Calibration, RunsView],
 ) -> list[Seat]:
     """The placement first, then the same need on other GPUs."""
-    need = need_of(asked, lengths, plan.design_sessions, plan.tokens_per_s)
     if gpu is None:
         return []
     chosen = best_of(
-        [_calibrated_seat(asked, each, gpu, need, calibration) for each in _allowed(asked, subject)]
+        [_calibrated_seat(asked, each, gpu, need, known) for each in _allowed(asked, subject)]
     )
     return [chosen, *(each for each in other_seats(asked, chosen) if each is not chosen)]
 
 
 def _calibrated_seat(
-    asked: PlanAsked, subject: Subject, gpu: GpuSpec, need: NeedSpec, calibration: Calibration
+    asked: PlanAsked,
+    subject: Subject,
+    gpu: GpuSpec,
+    need: NeedSpec,
+    known: tuple[Calibration, RunsView],
 ) -> Seat:
-    """The placement; after a boot log in its layout, with what that start took."""
+    """The placement at the speed measured; after a boot log in its layout, with what it took."""
+    calibration, measured = known
     start = start_of(asked, subject, gpu)
     start = msgspec.structs.replace(start, max_model_len=need.context_tokens)
     logged = calibration.logged(start, tp=asked.tp, pp=asked.pp)
     if logged is None:
-        return seat_of(asked, subject, gpu, need)
+        return seat_of(asked, subject, gpu, need, speed=measured.speed)
     split = logged.layout
     asked = msgspec.structs.replace(asked, tp=split.tensor_parallel, pp=split.pipeline_parallel)
-    seat = seat_of(asked, subject, gpu, need, logged.measured)
+    seat = seat_of(asked, subject, gpu, need, logged.measured, measured.speed)
     return msgspec.structs.replace(seat, doubts=logged.doubts)
 
 
@@ -166,7 +176,11 @@ def _allowed(asked: PlanAsked, subject: Subject) -> Iterator[Subject]:
 
 
 def _reversed(
-    asked: PlanAsked, lengths: Lengths, subject: Subject | None, gpu: GpuSpec | None
+    asked: PlanAsked,
+    lengths: Lengths,
+    subject: Subject | None,
+    gpu: GpuSpec | None,
+    measured: RunsView,
 ) -> ReversePlan | None:
     """What GPUs can promise, where neither users nor sessions were asked for."""
     if asked.users is not None or asked.sessions is not None or asked.gpus is None:
@@ -174,7 +188,7 @@ def _reversed(
     if subject is None or gpu is None:
         return None
     speed = asked.tokens_per_s or TOKENS_PER_S.value
-    return promised(asked, lengths, next(_allowed(asked, subject)), gpu, speed)
+    return promised(asked, lengths, next(_allowed(asked, subject)), gpu, speed, measured.speed)
 
 
 def _of_promise(asked: PlanAsked, lengths: Lengths, plan: ReversePlan) -> tuple[PlanAsked, Lengths]:

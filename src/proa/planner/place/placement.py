@@ -17,6 +17,7 @@ from proa.planner.place.layouts import (
 from proa.planner.place.need import Limit, NeedSpec
 from proa.planner.place.no_room import NoRoomError
 from proa.planner.place.replica import ReplicaLimits, ReplicaPlan, plan_replica, replica_performance
+from proa.planner.speed.calibration import SpeedCalibration
 from proa.planner.speed.performance import PerformancePlan
 
 
@@ -26,7 +27,8 @@ class PlacementSpec(msgspec.Struct, frozen=True, kw_only=True):
     `start` says model, GPU, engine and its flags; its layout and context are chosen here.
     `gpus` is how many there are, None for as many as it takes. `link` joins the GPUs of one
     replica (`links.LINK_NAMES`), None for the fastest in a server. `margin` is the share of
-    memory, speed and time that the plan keeps back.
+    memory, speed and time that the plan keeps back. `calibration` is what a load run of one replica
+    said of the engine's speed.
     """
 
     start: FitSpec
@@ -35,6 +37,7 @@ class PlacementSpec(msgspec.Struct, frozen=True, kw_only=True):
     gpus: int | None = None
     link: str | None = None
     margin: float = 0.0
+    calibration: SpeedCalibration | None = None
 
     def __post_init__(self) -> None:
         if self.gpus is not None and self.gpus < 1:
@@ -149,7 +152,13 @@ def plan_replicas(spec: PlacementSpec) -> tuple[ReplicaPlan, ...]:
             continue
         start = msgspec.structs.replace(spec.start, layout=layout)
         links = links_of(layout, spec.layouts, spec.link)
-        replica = plan_replica(start, spec.need, links=links, margin=spec.margin)
+        replica = plan_replica(
+            start,
+            spec.need,
+            links=links,
+            margin=spec.margin,
+            calibration=spec.calibration,
+        )
         if replica.limits.memory_sessions:
             found.append(replica)
         elif nearest is None or replica.memory.kv_cache_bytes > nearest.memory.kv_cache_bytes:

@@ -10,6 +10,7 @@ from proa.planner.fit.fit import fit
 from proa.planner.fit.spec import FitPlan, FitSpec
 from proa.planner.place.layouts import OWN_LINKS, ReplicaLinks
 from proa.planner.place.need import Limit, NeedSpec
+from proa.planner.speed.calibration import SpeedCalibration, corrected
 from proa.planner.speed.performance import (
     PerformancePlan,
     PerformanceSpec,
@@ -52,12 +53,16 @@ class ReplicaLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplicaPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A start of an engine, the links of its GPUs, its memory, and the need's limits on it."""
+    """A start of an engine, the links of its GPUs, its memory, and the need's limits on it.
+
+    `calibration` is what a load run said of its speed.
+    """
 
     start: FitSpec
     links: ReplicaLinks
     memory: FitPlan
     limits: ReplicaLimits
+    calibration: SpeedCalibration | None = None
 
 
 def plan_replica(
@@ -66,6 +71,7 @@ def plan_replica(
     *,
     links: ReplicaLinks = OWN_LINKS,
     margin: float = 0.0,
+    calibration: SpeedCalibration | None = None,
 ) -> ReplicaPlan:
     """What one replica carries of a need, `start.max_model_len` being the need's context.
 
@@ -84,8 +90,11 @@ def plan_replica(
     memory, places = held_sessions(start, margin)
     limits = ReplicaLimits(memory_sessions=places)
     if places:
-        limits = _speed_limits(performance_spec(start, need, links), need, places, margin)
-    return ReplicaPlan(start=start, links=links, memory=memory, limits=limits)
+        asked = performance_spec(start, need, links, calibration)
+        limits = _speed_limits(asked, need, places, margin)
+    return ReplicaPlan(
+        start=start, links=links, memory=memory, limits=limits, calibration=calibration
+    )
 
 
 def held_sessions(start: FitSpec, margin: float) -> tuple[FitPlan, int]:
@@ -113,12 +122,17 @@ def _with_slots(start: FitSpec) -> FitSpec:
 
 def replica_performance(replica: ReplicaPlan, need: NeedSpec, *, sessions: int) -> PerformancePlan:
     """The speed of a replica that serves so many of the need's sessions."""
-    spec = performance_spec(replica.start, need, replica.links)
+    spec = performance_spec(replica.start, need, replica.links, replica.calibration)
     places = max(1, replica.limits.memory_sessions)
     return performance(msgspec.structs.replace(spec, users=float(sessions), places=float(places)))
 
 
-def performance_spec(start: FitSpec, need: NeedSpec, links: ReplicaLinks) -> PerformanceSpec:
+def performance_spec(
+    start: FitSpec,
+    need: NeedSpec,
+    links: ReplicaLinks,
+    calibration: SpeedCalibration | None = None,
+) -> PerformanceSpec:
     """The question to `performance` for one user."""
     return PerformanceSpec(
         llm=start.llm,
@@ -131,6 +145,7 @@ def performance_spec(start: FitSpec, need: NeedSpec, links: ReplicaLinks) -> Per
         kv_dtype=start.kv_dtype,
         link=links.link,
         stage_link=links.stage_link,
+        calibration=calibration,
     )
 
 
@@ -161,7 +176,8 @@ def _speed_limits(
 
     def served(users: int) -> Served:
         asked = msgspec.structs.replace(spec, users=float(users), places=float(places))
-        return closed_loop(engine, load_of(asked, ranks))
+        found = closed_loop(engine, load_of(asked, ranks))
+        return corrected(found, spec.calibration, users) if spec.calibration else found
 
     speed, ttft = need.user_tokens_per_s, need.ttft_p95_s
     return ReplicaLimits(

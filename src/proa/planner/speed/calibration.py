@@ -3,7 +3,7 @@
 import msgspec
 
 from proa.errors import FieldError
-from proa.planner.speed.serving_formula import Engine, Load, closed_loop, prefill_s
+from proa.planner.speed.serving_formula import Engine, Load, Served, closed_loop, prefill_s
 
 _ROUNDS = 40
 _MOST_FACTOR = 20.0
@@ -39,18 +39,28 @@ class MeasuredSpeed(msgspec.Struct, frozen=True, kw_only=True):
                 raise FieldError(field, value, "a number above 0")
 
 
+class LevelFactor(msgspec.Struct, frozen=True, kw_only=True):
+    """What measured times of one load are of the model's: gap, first token's mean and its P95."""
+
+    users: float
+    gap: float
+    first: float
+    first_p95: float
+
+
 class SpeedCalibration(msgspec.Struct, frozen=True, kw_only=True):
     """Factors on the model's times: 1.2 means that this engine takes a fifth longer.
 
     `fixed` launches, weights and latencies of a pass; `sequence` cache reads and bookkeeping of
     each sequence; `prompt` products and attention. `first_s` stands in for the model's time
-    around a request, None leaves it.
+    around a request, None leaves it. `levels` correct what is then left, see `measured_levels`.
     """
 
     fixed: float = 1.0
     sequence: float = 1.0
     prompt: float = 1.0
     first_s: float | None = None
+    levels: tuple[LevelFactor, ...] = ()
 
 
 def calibrated(engine: Engine, by: SpeedCalibration) -> Engine:
@@ -121,3 +131,36 @@ def _first_s(engine: Engine, measured: MeasuredSpeed) -> float | None:
 
 def _bounded(factor: float) -> float:
     return min(max(factor, 1 / _MOST_FACTOR), _MOST_FACTOR)
+
+
+def corrected(served: Served, by: SpeedCalibration, users: float) -> Served:
+    """The times after what the run's levels showed: its factor at `users`, straight between two.
+
+    Below the first level and beyond the last the nearest one's factor holds.
+    """
+    if not by.levels:
+        return served
+    at = _between(by.levels, users)
+    return served._replace(
+        ttft_s=served.ttft_s * at.first,
+        ttft_p95_s=served.ttft_p95_s * at.first_p95,
+        step_s=served.step_s * at.gap,
+        tpot_s=served.tpot_s * at.gap,
+    )
+
+
+def _between(levels: tuple[LevelFactor, ...], users: float) -> LevelFactor:
+    below = [each for each in levels if each.users <= users]
+    above = [each for each in levels if each.users >= users]
+    if not below or not above or below[-1] is above[0]:
+        return below[-1] if below else above[0]
+    low, high = below[-1], above[0]
+    part = (users - low.users) / (high.users - low.users)
+
+    def mixed(name: str) -> float:
+        before, after = getattr(low, name), getattr(high, name)
+        return float(before + part * (after - before))
+
+    return LevelFactor(
+        users=users, gap=mixed("gap"), first=mixed("first"), first_p95=mixed("first_p95")
+    )

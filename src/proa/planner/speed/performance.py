@@ -8,7 +8,7 @@ from proa.domain.timing import StepTime
 from proa.errors import InputError
 from proa.planner.layout import LayoutSpec
 from proa.planner.memory.kv_cache import KvDtype
-from proa.planner.speed.calibration import SpeedCalibration, calibrated
+from proa.planner.speed.calibration import SpeedCalibration, calibrated, corrected
 from proa.planner.speed.doubts import speed_doubts
 from proa.planner.speed.efficiency import pace_of, serving_of
 from proa.planner.speed.links import find_link
@@ -107,6 +107,8 @@ def performance(spec: PerformanceSpec) -> PerformancePlan:
     ranks = ranks_of(spec)
     load = load_of(spec, ranks)
     served = (closed_loop if spec.users is not None else open_loop)(engine, load)
+    if spec.calibration is not None:
+        served = corrected(served, spec.calibration, spec.users or served.running * ranks)
     return _plan(spec, engine, load, served)
 
 

@@ -31,11 +31,11 @@ class Serving(NamedTuple):
     `first_s` is spent on a request outside the passes (HTTP, tokens, scheduling), `launch_s` on
     each kernel of a prompt's pass, which no CUDA graph holds. `first_steps` gaps between tokens
     pass before the first token is out: one at the least, more where an engine sends several
-    tokens at a time, fetches requests seldom or schedules ahead. `burst` is the part of the other users' prompts
-    that stands before one's own, `lockstep` that part where all answers have one length and end
-    together: 1 for an engine that reads prompts before it goes on with answers, 0 for one that
-    mixes them. `blocked` is the part of a prompt's time in which running streams wait. A prompt
-    is cut in chunks of `chunk_tokens`.
+    tokens at a time, fetches requests seldom or schedules ahead. `burst` is the part of the other
+    users' prompts that stands before one's own, `lockstep` that part where all answers have one
+    length and end together: 1 for an engine that reads prompts before it goes on with answers, 0
+    for one that mixes them. `blocked` is the part of a prompt's time in which running streams
+    wait. A prompt is cut in chunks of `chunk_tokens`.
     """
 
     first_s: Number
