@@ -134,13 +134,22 @@ def test_events_of_one_read_are_as_late_as_the_loop(lag_s: float, verdict: Valid
     assert (told.verdict, told.stamp_delay_p99_s, told.shared_reads) == (verdict, lag_s, 1.0)
 
 
-def test_a_closed_loops_turn_is_the_end_of_the_answer_before() -> None:
-    """A loop that reads an answer's end late sends the next request late, and its user idles."""
-    late = [request(n * 1.25, end_s=n * 1.25 + 1.0) for n in range(8)]
+@pytest.mark.parametrize(
+    ("idle_s", "verdict"),
+    [(0.005, Validity.VALID), (0.03, Validity.SUSPECT), (0.25, Validity.INVALID)],
+)
+def test_users_that_idle_are_missing_load(idle_s: float, verdict: Validity) -> None:
+    """A loop that reads an answer's end late sends the next request late: no time is wrong."""
+    late = [
+        request(n * (0.5 + idle_s), end_s=n * (0.5 + idle_s) + 0.5, user=user)
+        for user in range(8)
+        for n in range(int(10 / (0.5 + idle_s)))
+    ]
     told = judged([tick(n, by_kernel=True) for n in range(10)], late)
-    assert told.send_lateness_p99_s == pytest.approx(0.25)
-    assert told.achieved == pytest.approx(8 - 7 * 0.25 / 10)
-    assert told.verdict is Validity.INVALID
+    idle = sum(sample.sent_s > 0 for sample in late) * idle_s
+    assert told.send_lateness_p99_s == 0.0
+    assert told.achieved == pytest.approx(8 - idle / 10)
+    assert told.verdict is verdict
 
 
 def test_after_a_failure_nothing_is_late() -> None:

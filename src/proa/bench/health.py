@@ -49,7 +49,8 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     """One level's client. Shares are of one CPU, of the busiest process; None is "not measured".
 
     `clock` is whose stamps they are; `stamp_delay_p99_s` bounds how late. `send_lateness_p99_s`
-    is from a request's turn: the schedule, or the end of the same user's answer before it.
+    is from the schedule to a connection, or in a closed loop, where a user's lateness after the
+    answer before is off the load achieved, from the sending.
     `asked` and `achieved` are users in flight, or requests a second in an open loop.
     `reads_per_event` well below 1: events arrive in bundles, held back on their way.
     """
@@ -184,21 +185,22 @@ def _mean_over_shares(ticks: Sequence[Tick], field: str) -> float:
 def _lateness(
     samples: Sequence[RequestSample], window: tuple[float, float], *, users: int | None
 ) -> tuple[list[float], float]:
-    """From the turn of each request sent within the window to its connection; and the sum of
-    what users were idle for nothing, from the end of an answer to the next request.
-
-    In a closed loop its turn is the end of the user's answer before it, unless that failed; in
-    an open one the schedule.
+    """From the turn of each request sent within the window to its connection: the schedule, or in
+    a closed loop its sending; and the sum of what users were idle there for nothing, from the end
+    of an answer to the next request, unless it failed. That moves no request's times, but the load.
     """
     found, idle_s = [], 0.0
     ended_s: dict[int, float | None] = {}
     for sample in sorted(samples, key=lambda each: each.sent_s):
-        turn_s = sample.scheduled_s if users is None else ended_s.get(sample.user)
-        turn_s = sample.sent_s if turn_s is None else min(turn_s, sample.sent_s)
+        ended, turn_s = ended_s.get(sample.user), sample.scheduled_s
         ended_s[sample.user] = None if sample.failure else sample.end_s
-        if sample.wired_s is not None and window[0] <= sample.sent_s < window[1]:
-            found.append(sample.wired_s - turn_s)
-            idle_s += sample.sent_s - turn_s
+        if sample.wired_s is None or not window[0] <= sample.sent_s < window[1]:
+            continue
+        if users is not None or turn_s is None:
+            turn_s = sample.sent_s
+        found.append(max(0.0, sample.wired_s - turn_s))
+        if users is not None and ended is not None:
+            idle_s += max(0.0, sample.sent_s - ended)
     return found, idle_s
 
 
