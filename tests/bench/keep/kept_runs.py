@@ -8,7 +8,8 @@ from proa.bench.conditions import RunConditions, asked_conditions
 from proa.bench.datasets import DatasetRow
 from proa.bench.decode import VisitLabel
 from proa.bench.gauge_stats import GaugeSample
-from proa.bench.keep.run_file import RunFile
+from proa.bench.keep.row_file import RowFile
+from proa.bench.keep.run_file import RunEnd, RunFile
 from proa.bench.process_messages import TargetLoad, Tick
 from proa.bench.raw import Asked, RawExchange
 from proa.bench.run import LevelVisit, RunStart, level_visit
@@ -92,12 +93,18 @@ def write_visit(keep: RunFile, *, end: bool = True) -> LevelVisit | None:
     return visit
 
 
-def written(path: Path) -> LevelVisit:
-    keep = RunFile(path)
+def started(path: Path) -> tuple[RowFile, RunFile]:
+    file = RowFile(path)
+    keep = RunFile(file)
     keep.started(START)
+    return file, keep
+
+
+def written(path: Path) -> LevelVisit:
+    file, keep = started(path)
     visit = write_visit(keep)
-    keep.finish(stopped=None, finished_unix_s=1.7e9 + 7)
-    keep.close()
-    assert keep.fault is None
+    file.end(RunEnd(None, 1.7e9 + 7))
+    file.close()
+    assert file.fault is None
     assert visit is not None
     return visit

@@ -9,16 +9,23 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.bench.keep.kept_runs import START, write_visit, written
+from tests.bench.keep.kept_runs import START, started, write_visit, written
 
 from proa.bench.document import document
-from proa.bench.keep.read_run import read_run
-from proa.bench.keep.run_file import RunFile
+from proa.bench.keep.kept import kept
+from proa.bench.keep.row_file import RowFile
+from proa.bench.keep.run_file import RunEnd
 from proa.bench.run import RunResult
 from proa.bench.window import Cause
 from proa.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def read_run(path: Path) -> RunResult:
+    found = kept(path).result
+    assert isinstance(found, RunResult)
+    return found
 
 
 def test_a_file_gives_back_every_number(tmp_path: Path) -> None:
@@ -49,8 +56,7 @@ def test_no_key_header_password_or_text_is_kept(tmp_path: Path) -> None:
 def test_a_run_that_was_killed_keeps_what_it_measured(tmp_path: Path) -> None:
     """The last visit's window is what the watch would have said, had the run ended there."""
     path = tmp_path / "run.sqlite"
-    keep = RunFile(path)
-    keep.started(START)
+    file, keep = started(path)
     write_visit(keep, end=False)
     found = read_run(path)  # the writer is still there, with its last second unwritten
     assert found.stopped is Cause.CUT_OFF
@@ -58,40 +64,38 @@ def test_a_run_that_was_killed_keeps_what_it_measured(tmp_path: Path) -> None:
     assert visit.result.window.cause is Cause.DURATION
     assert visit.result.window.start_s == pytest.approx(1.32, abs=0.01)
     assert visit.stats.requests == 12
-    keep.close()
+    file.close()
 
 
 def test_a_full_disk_keeps_what_there_was_room_for_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
-    keep = RunFile(path)
-    keep.started(START)
-    connection = keep._connection
+    file, keep = started(path)
+    connection = file._connection
     assert connection is not None
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 1}")
     write_visit(keep)
-    assert keep.fault is not None
-    assert "full" in keep.fault
-    assert keep.waiting > 0
+    assert file.fault is not None
+    assert "full" in file.fault
+    assert file.waiting > 0
     connection.execute("PRAGMA max_page_count = 100000")
-    keep.close()
-    assert keep.waiting == 0
+    file.close()
+    assert file.waiting == 0
     assert read_run(path).visits[0].stats.requests == 12
 
 
 def test_a_disk_that_stays_full_leaves_a_readable_file(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
-    keep = RunFile(path)
-    keep.started(START)
-    connection = keep._connection
+    file, keep = started(path)
+    connection = file._connection
     assert connection is not None
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 1}")
     write_visit(keep)
-    keep.finish(stopped=None, finished_unix_s=0.0)
-    keep.close()
-    assert keep.fault is not None
-    assert keep.waiting > 0
+    file.end(RunEnd(None, 0.0))
+    file.close()
+    assert file.fault is not None
+    assert file.waiting > 0
     assert read_run(path).stopped is Cause.CUT_OFF
 
 
@@ -103,12 +107,11 @@ def test_kill_9_in_the_middle_of_a_write_leaves_a_readable_file(tmp_path: Path) 
         from pathlib import Path
         sys.path.insert(0, {str(ROOT)!r})
         from tests.bench.keep import kept_runs as t
-        keep = t.RunFile(Path({str(path)!r}))
-        keep.started(t.START)
+        file, keep = t.started(Path({str(path)!r}))
         t.write_visit(keep, end=False)
-        keep.flush()
-        keep._connection.execute("BEGIN")
-        keep._connection.execute("DELETE FROM requests")
+        file.flush()
+        file._connection.execute("BEGIN")
+        file._connection.execute("DELETE FROM requests")
         print("ready", flush=True)
         sys.stdin.read()
         """
@@ -126,9 +129,9 @@ def test_kill_9_in_the_middle_of_a_write_leaves_a_readable_file(tmp_path: Path) 
 
 
 def test_a_file_without_a_run_is_not_left_behind(tmp_path: Path) -> None:
-    keep = RunFile(tmp_path / "run.sqlite")
-    keep.close()
-    keep.close()
+    file = RowFile(tmp_path / "run.sqlite")
+    file.close()
+    file.close()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -136,15 +139,15 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     written(path)
     with pytest.raises(InputError, match="there already"):
-        RunFile(path)
+        RowFile(path)
     with pytest.raises(InputError, match=r"no/run\.sqlite"):
-        RunFile(tmp_path / "no" / "run.sqlite")
+        RowFile(tmp_path / "no" / "run.sqlite")
 
 
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        ("PRAGMA user_version = 0", "version 0 of the file format; this proa reads version 1"),
+        ("PRAGMA user_version = 0", "version 0 of the file format; this proa reads version 2"),
         ("PRAGMA user_version = 99", "version 99"),
         ("PRAGMA application_id = 7", "no run of proa bench"),
         ("UPDATE requests SET failure = 'luck' WHERE seq = 1", "requests: row 1 is damaged"),

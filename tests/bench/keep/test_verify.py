@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.bench.keep.kept_runs import written
 
-from proa.bench.keep.kept_run import kept_run
+from proa.bench.keep.kept import kept
 from proa.bench.keep.report import report_of
 from proa.bench.keep.verify import (
     as_json,
@@ -25,7 +25,7 @@ from proa.errors import InputError
 def report(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "run.sqlite"
     written(path)
-    made: dict[str, Any] = as_json(report_of([kept_run(path)], None, language="en"))
+    made: dict[str, Any] = as_json(report_of([kept(path)], None, language="en"))
     return made
 
 
@@ -58,7 +58,7 @@ def test_whole_numbers_may_be_written_either_way() -> None:
 def test_a_page_holds_its_report_and_shows_it(tmp_path: Path, language: str) -> None:
     path = tmp_path / "run.sqlite"
     written(path)
-    runs = [kept_run(path)]
+    runs = [kept(path)]
     report = as_json(report_of(runs, None, language=language))
     page = html_report(report, runs, Texts("bench_report", language))
     out = tmp_path / "report.html"

@@ -5,7 +5,7 @@ import pytest
 from proa.bench.quality.answers import QualityAnswer
 from proa.bench.quality.cases import QualityCase
 from proa.bench.quality.checks import Check
-from proa.bench.quality.run import QualityResult, QualitySpec
+from proa.bench.quality.run import QualityEnd, QualityResult, QualitySpec, QualityStart
 from proa.bench.quality.verdict import Verdict, quality_stats
 from proa.bench.sample import Failure
 from proa.bench.target import TargetSpec
@@ -13,7 +13,10 @@ from proa.bench.target import TargetSpec
 A, B = (TargetSpec(name=name, url="http://h") for name in "ab")
 
 
-def result(right: list[tuple[bool | None, bool | None]], **changes: object) -> QualityResult:
+def result(
+    right: list[tuple[bool | None, bool | None]],
+    again: dict[str, dict[str, QualityAnswer]] | None = None,
+) -> QualityResult:
     """A case for each pair; None is a failure."""
     cases = [
         QualityCase(id=f"{n}", messages=[], check=Check(number=1), group=f"g{n % 2}")
@@ -25,11 +28,11 @@ def result(right: list[tuple[bool | None, bool | None]], **changes: object) -> Q
         }
         for n, side in enumerate("ab")
     }
-    given: dict[str, object] = {
-        "spec": QualitySpec(a=A, b=B, margin=0.05), "targets": (A, B), "cases": cases,
-        "answers": answers, "is_interrupted": False, "origin_unix_s": 0.0, "took_s": 1.0,
-    } | changes  # fmt: skip
-    return QualityResult(**given)  # type: ignore[arg-type]
+    start = QualityStart(
+        spec=QualitySpec(a=A, b=B, margin=0.05), targets=(A, B), cases=cases, origin_unix_s=0.0
+    )
+    end = QualityEnd(is_interrupted=False, took_s=1.0)
+    return QualityResult(start, again or answers, end)
 
 
 def answer(case: str, side: str, right: bool | None) -> QualityAnswer:
@@ -73,7 +76,7 @@ def test_a_with_itself_is_the_yardstick() -> None:
     apart: list[tuple[bool | None, bool | None]] = [(True, False)] * 10
     given = result(apart)
     again = {**given.answers, "a again": given.answers["a"]}
-    stats = quality_stats(result(apart, answers=again))
+    stats = quality_stats(result(apart, again))
     assert stats.own_match is not None
     assert (stats.own_match.share, stats.match.share) == (1.0, 0.0)
     assert quality_stats(result([(True, True)])).own_match is None

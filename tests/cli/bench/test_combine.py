@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cli.bench.kept_files import checked
 from tests.cli.bench_servers import InterruptingServer, paced
 
 from proa.bench.paced_server import Pace
@@ -23,7 +24,7 @@ def combine(addresses: tuple[str, str, str], *flags: str) -> int:
 def test_gains_and_sites_of_servers_of_known_speed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    out = tmp_path / "blocks.jsonl"
+    out = tmp_path / "blocks.sqlite"
     with paced(MAIN) as first, paced(AUX) as second, paced(TOGETHER) as both:
         flags = ["--format", "json", "--sites", "2", "--min-gain", "1.05", "--out", str(out)]
         code = combine((first, second, both), *flags)
@@ -41,7 +42,8 @@ def test_gains_and_sites_of_servers_of_known_speed(
     ]
     assert all(one["error_rate"] == 0 for one in told["sites"])
     assert len(told["blocks"]) == 9
-    assert len(out.read_text().splitlines()) > 9
+    rows = checked(out, told, capsys)
+    assert len({(row["round"], row["part"]) for row in rows}) == 9
 
 
 def test_ctrl_c_keeps_whole_blocks_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:

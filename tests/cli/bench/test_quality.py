@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.cli.bench.kept_files import checked
 from tests.cli.bench_servers import answering
 
 from proa.cli.main import main
@@ -46,7 +47,7 @@ def quality(a: str, b: str, *flags: str) -> int:
 def test_a_side_that_forgets_half_is_found(
     cases: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    out = tmp_path / "answers.jsonl"
+    out = tmp_path / "answers.sqlite"
     with answering(knows) as a, answering(forgets) as b:
         flags = ["--data", cases, "--margin", "0.05", "--repeat", "--out", str(out)]
         code = quality(a, b, *flags, "--format", "json")
@@ -56,7 +57,7 @@ def test_a_side_that_forgets_half_is_found(
     assert told["total"]["mcnemar"]["p_value"] == pytest.approx(2 / 2**12)
     assert (told["match"]["same"], told["own_match"]["same"]) == (12, 24)
     assert told["logprobs"]["shift"]["estimate"] == 0.0
-    assert len(out.read_text().splitlines()) == 1 + 3 * 24
+    assert len(checked(out, told, capsys)) == 3 * 24
 
 
 def test_generated_questions_are_asked_and_kept(

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-import proa
 from proa.bench.combine.gain import GainStats, Verdict
 from proa.bench.combine.run import CombineResult
 from proa.bench.combine.sites import SiteStats, Spread, spread
@@ -18,7 +17,7 @@ def document(
     result: CombineResult, stats: GainStats, sites: list[SiteStats], verdict: Verdict
 ) -> dict[str, Any]:
     """Speeds are tokens per second, gains are ratios; null is "not measured"."""
-    spec = result.spec
+    start, spec = result.start, result.start.spec
     clients = [block.stats.client for block in result.blocks]
     return {
         "verdict": str(verdict),
@@ -42,13 +41,13 @@ def document(
             "reasons": msgspec.to_builtins(
                 each_once(r for client in clients for r in client.reasons)
             ),
-            "self_check": msgspec.to_builtins(result.check),
+            "self_check": msgspec.to_builtins(start.check),
         },
-        "stopped": "interrupted" if result.is_interrupted else None,
+        "stopped": "interrupted" if result.end.is_interrupted else None,
         "conditions": {
-            "proa": proa.__version__,
-            "started_unix_s": result.origin_unix_s,
-            "took_s": result.took_s,
+            "proa": start.proa,
+            "started_unix_s": start.origin_unix_s,
+            "took_s": result.end.took_s,
             "seed": spec.seed,
             "rounds": spec.rounds,
             "sites": spec.sites,
@@ -59,7 +58,7 @@ def document(
             "targets": [
                 {"name": name, "url": shown_address(load.target), "model": load.target.model}
                 | {"users": users}
-                for name, load, users in zip(PARTS, result.targets, spec.users, strict=True)
+                for name, load, users in zip(PARTS, start.targets, spec.users, strict=True)
             ],
         },
     }

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-import proa
 from proa.bench.compare.run import CompareResult
 from proa.bench.compare.verdict import CompareStats
 from proa.bench.target import shown_address
@@ -12,7 +11,7 @@ from proa.bench.target import shown_address
 
 def document(result: CompareResult, stats: CompareStats) -> dict[str, Any]:
     """Shifts are gateway minus direct; null is "not measured", or too few pairs."""
-    spec = result.spec
+    spec, end = result.start.spec, result.end
     told: dict[str, Any] = {
         "verdict": str(stats.verdict),
         "pairs": stats.pairs,
@@ -26,18 +25,18 @@ def document(result: CompareResult, stats: CompareStats) -> dict[str, Any]:
         "buffering": msgspec.to_builtins(stats.buffering),
         "order_shift_s": msgspec.to_builtins(stats.order_s),
         "unequal_lengths": stats.unequal_lengths,
-        "stopped": str(result.stopped),
-        "took_s": result.took_s,
-        "client": {"runqueue_share": result.runqueue_share},
+        "stopped": str(end.stopped),
+        "took_s": end.took_s,
+        "client": {"runqueue_share": end.runqueue_share},
     }
     return told | {
         "conditions": {
-            "proa": proa.__version__,
-            "started_unix_s": result.origin_unix_s,
+            "proa": result.start.proa,
+            "started_unix_s": result.start.origin_unix_s,
             "seed": spec.seed,
             "input_tokens": msgspec.to_builtins(spec.input),
             "language": str(spec.language),
-            "forces_length": all(load.body.force for load in result.targets),
+            "forces_length": all(load.body.force for load in result.start.targets),
             "targets": [
                 {
                     "name": load.target.name,
@@ -46,7 +45,7 @@ def document(result: CompareResult, stats: CompareStats) -> dict[str, Any]:
                     "path": load.target.path,
                     "reopened_connections": reopened,
                 }
-                for load, reopened in zip(result.targets, result.reopened, strict=True)
+                for load, reopened in zip(result.start.targets, end.reopened, strict=True)
             ],
         }
     }

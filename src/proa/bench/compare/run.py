@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+import proa
 from proa.bench.body import BodySpec, body_of, prompt_hash
 from proa.bench.calibration import prepare
 from proa.bench.client_process import runqueue_s
@@ -32,21 +33,34 @@ class Stopped(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All pairs in the order of their measurement, warm-up included.
-
-    `reopened` counts connections that each side had closed after an answer; `runqueue_share`
-    is the share of the time that this process waited for a CPU.
-    """
+class CompareStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known before the first pair; `proa` is the version that measured."""
 
     spec: CompareSpec
     targets: list[TargetLoad]
-    pairs: list[PairSample]
-    stopped: Stopped
     origin_unix_s: float
+    proa: str = proa.__version__
+
+
+class CompareEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended.
+
+    `reopened` counts connections that each side had closed after an answer; `runqueue_share`
+    is the share of the time that this process waited for a CPU (None: not told).
+    """
+
+    stopped: Stopped
     took_s: float
-    reopened: tuple[int, int]
-    runqueue_share: float
+    reopened: tuple[int, int] = (0, 0)
+    runqueue_share: float | None = None
+
+
+class CompareResult(msgspec.Struct, frozen=True):
+    """All pairs in the order of their measurement, warm-up included."""
+
+    start: CompareStart
+    pairs: list[PairSample]
+    end: CompareEnd
 
     @property
     def measured(self) -> list[PairSample]:
@@ -54,17 +68,19 @@ class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareRun:
-    """Runs `spec` once; `on_round` gets what was measured so far after each round."""
+    """Runs `spec` once; `on_round` gets all pairs so far after each round."""
 
     def __init__(
         self,
         spec: CompareSpec,
         *,
         on_phase: Callable[[str], None] = lambda _: None,
+        on_start: Callable[[CompareStart], None] = lambda _: None,
         on_round: Callable[[list[PairSample]], None] = lambda _: None,
     ) -> None:
         self._spec = spec
         self._on_phase = on_phase
+        self._on_start = on_start
         self._on_round = on_round
         self._stopped: Stopped | None = None
         self._asker: Asker | None = None
@@ -92,6 +108,8 @@ class CompareRun:
                 for target in (spec.direct, spec.gateway)
             ]
         )
+        start = CompareStart(spec=spec, targets=targets, origin_unix_s=origin_unix_s)
+        self._on_start(start)
         self._asker = asker = Asker([t.target for t in targets], timeout_s=spec.timeout_s)
         prompts = Prompts(workload, targets[0].scale)
         self._begun_s, waited_s = time.monotonic(), runqueue_s()
@@ -107,16 +125,13 @@ class CompareRun:
             gc.unfreeze()
             asker.stop()
         took_s = time.monotonic() - self._begun_s
-        return CompareResult(
-            spec=spec,
-            targets=targets,
-            pairs=self._pairs,
+        end = CompareEnd(
             stopped=self._stopped or Stopped.ROUNDS,
-            origin_unix_s=origin_unix_s,
             took_s=took_s,
             reopened=(asker.reopened[0], asker.reopened[1]),
             runqueue_share=(runqueue_s() - waited_s) / took_s if took_s else 0.0,
         )
+        return CompareResult(start, self._pairs, end)
 
     async def _rounds(self, targets: list[TargetLoad], prompts: Prompts) -> None:
         spec = self._spec
@@ -130,7 +145,7 @@ class CompareRun:
                 if measured is None:
                     return
                 self._pairs.append(measured)
-            self._on_round([pair for pair in self._pairs if not pair.is_warmup])
+            self._on_round(self._pairs)
 
     def _is_over(self) -> bool:
         """Whether the time is up, or the interval narrow enough."""

@@ -69,7 +69,7 @@ class CompareStats(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare_stats(result: CompareResult) -> CompareStats:
     """Judge what was measured."""
-    spec, pairs = result.spec, result.measured
+    spec, pairs = result.start.spec, result.measured
     asked = (("ttft_s", spec.margin_s), ("tpot_s", spec.token_margin_s))
     margins = [margin_test(pairs, name, bound) for name, bound in asked if bound is not None]
     full = [pair for pair in pairs if not pair.is_probe]

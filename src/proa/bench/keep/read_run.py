@@ -1,24 +1,22 @@
 """A run's file read back: all numbers are computed again from what was seen."""
 
 import sqlite3
-from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from proa.bench.decode import VisitLabel
 from proa.bench.gauge_stats import GaugeSample
+from proa.bench.keep.read_about import started
 from proa.bench.keep.rows import COLUMNS, row_sample, row_tick
-from proa.bench.keep.schema import open_run
+from proa.bench.keep.run_file import RunEnd
 from proa.bench.process_messages import Tick
-from proa.bench.run import LevelVisit, RunResult, RunStart, drift_of, level_visit
-from proa.bench.run_spec import LevelSpec, RunSpec
+from proa.bench.run import RunResult, RunStart, drift_of, level_visit
+from proa.bench.run_spec import LevelSpec
 from proa.bench.sample import RequestSample
-from proa.bench.visit import visit_result
-from proa.bench.window import Cause, LevelWatch, LevelWindow
+from proa.bench.visit import VisitResult, visit_result
+from proa.bench.window import Cause, LevelWatch, LevelWindow, WindowSpec
 from proa.domain.load import EngineLoad
-from proa.errors import InputError
 
 _engines = msgspec.json.Decoder(list[EngineLoad | None])
 Seen = list[tuple[int, RequestSample, float] | tuple[int, Tick]]
@@ -41,64 +39,57 @@ class VisitRow(NamedTuple):
     engines_after: str | None
 
 
-def read_run(path: Path) -> RunResult:
-    """Raises InputError: no run of this version, or one that is damaged."""
-    connection = open_run(path)
-    try:
-        return _read(connection, str(path))
-    except (sqlite3.Error, msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: the file is damaged ({error})") from None
-    finally:
-        connection.close()
-
-
-def _read(connection: sqlite3.Connection, name: str) -> RunResult:
-    about = dict(connection.execute("SELECT key, value FROM about").fetchall())
-    if "start" not in about:
-        raise InputError(f"{name}: the run ended before its first level; nothing was measured")
-    start = msgspec.json.decode(about["start"], type=RunStart)
+def read_run(connection: sqlite3.Connection) -> RunResult:
+    """One that was cut off is as long as it came; its last visit ends by the watch's rules."""
+    start, end = started(connection, RunStart, RunEnd)
     gauges = [
         GaugeSample(*row)
         for row in connection.execute("SELECT at_s, source, name, value FROM gauges ORDER BY rowid")
     ]
-    rows = connection.execute("SELECT * FROM visits ORDER BY level").fetchall()
     visits = []
-    for row in map(VisitRow._make, rows):
-        visit = _visit(connection, row, start.spec, gauges)
-        if visit is not None:
-            visits.append(visit)
-    finished = "finished_unix_s" in about
-    told = msgspec.json.decode(about.get("stopped", "null"), type=Cause | None)
+    for row in _rows(connection):
+        result = _result(connection, row, start.spec.window)
+        if result is not None:
+            after = _engines.decode(row.engines_after) if row.engines_after else []
+            before = _engines.decode(row.engines_before) if after else []
+            level = LevelSpec(row.users, row.rate)
+            visits.append(
+                level_visit(level, result, (before, after), spec=start.spec, gauges=gauges)
+            )
     return RunResult(
         start=start,
         visits=visits,
         gauges=gauges,
-        stopped=told if finished else Cause.CUT_OFF,
+        stopped=Cause.CUT_OFF if end is None else end.stopped,
         drift=drift_of(visits),
     )
 
 
-def _visit(
-    connection: sqlite3.Connection, row: VisitRow, spec: RunSpec, gauges: Sequence[GaugeSample]
-) -> LevelVisit | None:
-    """None where nothing was seen of it."""
+def whole_visits(connection: sqlite3.Connection) -> list[VisitResult]:
+    """Those that came to their end."""
+    results = [_result(connection, row, None) for row in _rows(connection)]
+    return [result for result in results if result is not None]
+
+
+def _rows(connection: sqlite3.Connection) -> list[VisitRow]:
+    rows = connection.execute("SELECT * FROM visits ORDER BY level").fetchall()
+    return [VisitRow._make(row) for row in rows]
+
+
+def _result(
+    connection: sqlite3.Connection, row: VisitRow, spec: WindowSpec | None
+) -> VisitResult | None:
+    """None where nothing was seen of it, or where it was cut off and `spec` is None."""
     seen = _seen(connection, row.level)
-    if not seen:
+    window = _window(row)
+    if window is None and seen and spec is not None:
+        window = window_of_cut(seen, row, spec)
+    if not seen or window is None:
         return None
     samples = [each[1] for each in seen if len(each) == 3]
     ticks = [each[1] for each in seen if len(each) == 2]
     label = VisitLabel(row.level, row.users, row.rate)
-    result = visit_result(
-        label,
-        samples,
-        ticks,
-        _window(row) or window_of_cut(seen, row, spec),
-        next_number=row.next_number or 0,
-    )
-    after = _engines.decode(row.engines_after) if row.engines_after else []
-    before = _engines.decode(row.engines_before) if after else []
-    level = LevelSpec(row.users, row.rate)
-    return level_visit(level, result, (before, after), spec=spec, gauges=gauges)
+    return visit_result(label, samples, ticks, window, next_number=row.next_number or 0)
 
 
 def _seen(connection: sqlite3.Connection, level: int) -> Seen:
@@ -115,11 +106,11 @@ def _window(row: VisitRow) -> LevelWindow | None:
     return LevelWindow(row.start_s, row.end_s, row.sent_before_s, Cause(row.cause))
 
 
-def window_of_cut(seen: Seen, row: VisitRow, spec: RunSpec) -> LevelWindow:
+def window_of_cut(seen: Seen, row: VisitRow, spec: WindowSpec) -> LevelWindow:
     """Of a visit that was cut off: what the watch over it would say, had it ended there."""
     shares = {each[1].share for each in seen if len(each) == 2}
     watch = LevelWatch(
-        spec.window, begin_s=row.begin_s, users=row.users, shares=max(shares, default=0) + 1
+        spec, begin_s=row.begin_s, users=row.users, shares=max(shares, default=0) + 1
     )
     last_s = row.begin_s
     for each in seen:

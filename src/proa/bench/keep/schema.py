@@ -1,8 +1,9 @@
-"""The tables of a run's file, and who may read them.
+"""The tables of a kept file, and who may read them.
 
-A file holds one run. Times are seconds of the run's monotonic clock, 0 at its start; the
-`about` table's `start` has that zero on the client's monotonic and on the wall clock. Floats
-are SQLite's REAL, the same 64 bits. NULL is "not measured".
+A file holds one measurement of one kind (`about.kind`: run, compare, combine or quality). Times
+are seconds of its monotonic clock, 0 at its start; a run's `start` has that zero on the client's
+monotonic and on the wall clock. Floats are SQLite's REAL, the same 64 bits. NULL is "not
+measured".
 """
 
 import sqlite3
@@ -11,10 +12,10 @@ from pathlib import Path
 from proa.errors import InputError
 
 APPLICATION_ID = 0x70726F61  # "proa" in ASCII
-VERSION = 1
+VERSION = 2
 
 TABLES = """
-CREATE TABLE about (             -- start, stopped, finished_unix_s: JSON
+CREATE TABLE about (             -- kind, start, end: JSON
   key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE visits (            -- one visit of a level; the window is NULL until it ended
   level INTEGER PRIMARY KEY, users INTEGER, rate REAL, begin_s REAL NOT NULL,
@@ -38,6 +39,16 @@ CREATE TABLE ticks (             -- how each client process was, ten times a sec
   at_s REAL NOT NULL, tick BLOB NOT NULL);
 CREATE TABLE gauges (            -- what engines and GPUs told of themselves
   at_s REAL NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL);
+CREATE TABLE pairs (             -- compare: two requests by their seq, direct and gateway
+  seq INTEGER PRIMARY KEY, round INTEGER NOT NULL, tokens INTEGER NOT NULL,
+  direct_first INTEGER NOT NULL, is_warmup INTEGER NOT NULL, is_probe INTEGER NOT NULL,
+  direct INTEGER NOT NULL, gateway INTEGER NOT NULL);
+CREATE TABLE blocks (            -- combine: what a visit was a block of
+  level INTEGER PRIMARY KEY, round INTEGER NOT NULL, part INTEGER NOT NULL);
+CREATE TABLE answers (           -- quality: in the order of their coming; JSON lists
+  seq INTEGER PRIMARY KEY, side TEXT NOT NULL, case_id TEXT NOT NULL, text TEXT NOT NULL,
+  failure TEXT, failure_text TEXT NOT NULL, finish_reason TEXT, output_tokens INTEGER,
+  tokens TEXT NOT NULL, logprobs TEXT NOT NULL);
 """
 
 
@@ -63,7 +74,7 @@ def create(path: Path) -> sqlite3.Connection:
 
 
 def open_run(path: Path) -> sqlite3.Connection:
-    """A run's file for reading; one whose writer was killed is brought in order first.
+    """A kept file for reading; one whose writer was killed is brought in order first.
 
     Raises:
         InputError: no file, no run of proa, or one of another version.

@@ -14,6 +14,7 @@ from proa.errors import InputError
 DATA_ID = "proa-bench-data"
 """The id of the script element of a page that holds its document."""
 _MOST_SHOWN = 80
+_OWN_KEYS = {"levels", "runs", "verdict"}
 _HIDDEN = ("script", "style")
 _PLACES = ("points", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height", "aria-label")
 _OPENS = re.compile(rf'<script[^>]*\bid="{DATA_ID}"[^>]*>', re.IGNORECASE)
@@ -43,8 +44,10 @@ def read_report(path: Path) -> Any:
         document = msgspec.json.decode(text)
     except msgspec.MsgspecError as error:
         raise InputError(f"{path}: no report of proa bench ({error})") from None
-    if not isinstance(document, dict) or not ({"levels", "runs"} & document.keys()):
-        raise InputError(f"{path}: no report of proa bench: it has neither levels nor runs")
+    if not isinstance(document, dict) or not (_OWN_KEYS & document.keys()):
+        raise InputError(
+            f"{path}: no report of proa bench: it has neither levels, runs nor a verdict"
+        )
     return document
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-import proa
 from proa.bench.quality.run import QualityResult
 from proa.bench.quality.verdict import QualityStats
 from proa.bench.target import shown_address
@@ -12,20 +11,21 @@ from proa.bench.target import shown_address
 
 def document(result: QualityResult, stats: QualityStats) -> dict[str, Any]:
     """Shares are from 0 to 1; null is "not measured". Answers are in the file of --out."""
+    start = result.start
     told: dict[str, Any] = msgspec.to_builtins(stats)
     return told | {
-        "margin": result.spec.margin,
-        "cases": len(result.cases),
-        "stopped": "interrupted" if result.is_interrupted else None,
+        "margin": start.spec.margin,
+        "cases": len(start.cases),
+        "stopped": "interrupted" if result.end.is_interrupted else None,
         "conditions": {
-            "proa": proa.__version__,
-            "started_unix_s": result.origin_unix_s,
-            "took_s": result.took_s,
+            "proa": start.proa,
+            "started_unix_s": start.origin_unix_s,
+            "took_s": result.end.took_s,
             "temperature": 0,
-            "users": result.spec.users,
+            "users": start.spec.users,
             "targets": [
                 {"name": target.name, "url": shown_address(target), "model": target.model}
-                for target in result.targets
+                for target in start.targets
             ],
         },
     }

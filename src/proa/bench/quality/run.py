@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+import proa
 from proa.bench.calibration import prepare
 from proa.bench.lengths import LengthSpec
 from proa.bench.quality.answers import QualityAnswer, ask, takes_logprobs
@@ -37,30 +38,49 @@ class QualitySpec(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 300.0
 
 
-class QualityResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`answers` by side, then case; a side has no answer to a case that was not asked."""
+class QualityStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known before the first answer; `cases` are all, generated ones too."""
 
     spec: QualitySpec
     targets: tuple[TargetSpec, TargetSpec]
     cases: list[QualityCase]
-    answers: dict[str, dict[str, QualityAnswer]]
-    is_interrupted: bool
     origin_unix_s: float
+    proa: str = proa.__version__
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        return (*SIDES, AGAIN) if self.spec.repeat else SIDES
+
+
+class QualityEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended."""
+
+    is_interrupted: bool
     took_s: float
 
 
+class QualityResult(msgspec.Struct, frozen=True):
+    """`answers` by side, then case; a side has no answer to a case that was not asked."""
+
+    start: QualityStart
+    answers: dict[str, dict[str, QualityAnswer]]
+    end: QualityEnd
+
+
 class QualityRun:
-    """Runs `spec` once; `on_answer` gets how many answers there are, and of how many."""
+    """Runs `spec` once; `on_answer` gets each answer, how many there are, and of how many."""
 
     def __init__(
         self,
         spec: QualitySpec,
         *,
         on_phase: Callable[[str], None] = lambda _: None,
-        on_answer: Callable[[int, int], None] = lambda _count, _of: None,
+        on_start: Callable[[QualityStart], None] = lambda _: None,
+        on_answer: Callable[[QualityAnswer, int, int], None] = lambda _, _count, _of: None,
     ) -> None:
         self._spec = spec
         self._on_phase = on_phase
+        self._on_start = on_start
         self._on_answer = on_answer
         self._answers: dict[str, dict[str, QualityAnswer]] = {}
         self._asking: asyncio.Future[list[None]] | None = None
@@ -79,10 +99,12 @@ class QualityRun:
         self._on_phase("prepare")
         a, b = [await self._prepared(target) for target in (spec.a, spec.b)]
         cases = [*spec.cases, *await self._needles(a)]
-        names = (*SIDES, AGAIN) if spec.repeat else SIDES
         _refuse_twins(cases)
-        targets = dict(zip(names, (a, b, a), strict=False))
-        self._wanted = len(cases) * len(names)
+        start = QualityStart(spec=spec, targets=(a, b), cases=cases, origin_unix_s=origin_unix_s)
+        targets = dict(zip(start.sides, (a, b, a), strict=False))
+        self._answers = {name: {} for name in targets}
+        self._wanted = len(cases) * len(targets)
+        self._on_start(start)
         tells = await self._tell_logprobs((a, b), cases[0])
         self._on_phase("asking")
         work = [self._side(name, target, cases, logprobs=tells) for name, target in targets.items()]
@@ -93,15 +115,9 @@ class QualityRun:
             except asyncio.CancelledError:
                 if not self._interrupted:
                     raise
-        return QualityResult(
-            spec=spec,
-            targets=(a, b),
-            cases=cases,
-            answers=self._answers,
-            is_interrupted=self._interrupted,
-            origin_unix_s=origin_unix_s,
-            took_s=time.monotonic() - begun_s,
-        )
+        took_s = time.monotonic() - begun_s
+        end = QualityEnd(is_interrupted=self._interrupted, took_s=took_s)
+        return QualityResult(start, self._answers, end)
 
     async def _prepared(self, target: TargetSpec) -> TargetSpec:
         short = WorkloadSpec(input=LengthSpec(60), output=LengthSpec(2))
@@ -129,14 +145,15 @@ class QualityRun:
     async def _side(
         self, name: str, target: TargetSpec, cases: Sequence[QualityCase], *, logprobs: bool
     ) -> None:
-        own = self._answers.setdefault(name, {})
+        own = self._answers[name]
         left = iter(cases)
 
         async def user() -> None:
             for case in left:
                 answer = await ask(target, case, logprobs=logprobs, timeout_s=self._spec.timeout_s)
                 own[case.id] = msgspec.structs.replace(answer, side=name)
-                self._on_answer(sum(map(len, self._answers.values())), self._wanted)
+                count = sum(map(len, self._answers.values()))
+                self._on_answer(own[case.id], count, self._wanted)
 
         await asyncio.gather(*(user() for _ in range(self._spec.users)))
 

@@ -76,7 +76,7 @@ def quality_stats(result: QualityResult) -> QualityStats:
     """Judge what was answered; a case that one side failed is in no comparison."""
     pairs = answered_pairs(result, *SIDES)
     groups: dict[str, list[tuple[QualityAnswer, QualityAnswer]]] = {}
-    names = {case.id: case.group for case in result.cases}
+    names = {case.id: case.group for case in result.start.cases}
     for pair in pairs:
         groups.setdefault(names[pair[0].case], []).append(pair)
     total = group_stats("", pairs)
@@ -106,7 +106,9 @@ def answered_pairs(
 ) -> list[tuple[QualityAnswer, QualityAnswer]]:
     """Both sides' answers to each case that both answered."""
     ones, others = result.answers.get(first, {}), result.answers.get(second, {})
-    both = [(ones[c.id], others[c.id]) for c in result.cases if c.id in ones and c.id in others]
+    both = [
+        (ones[c.id], others[c.id]) for c in result.start.cases if c.id in ones and c.id in others
+    ]
     return [(a, b) for a, b in both if a.failure is None and b.failure is None]
 
 
@@ -162,7 +164,7 @@ def _verdict(result: QualityResult, total: GroupStats, failures: dict[str, int])
     asked = {side: len(own) for side, own in result.answers.items()}
     if any(failures[side] > _FAILING * asked[side] for side in failures):
         return Verdict.FAILING
-    margin = result.spec.margin
+    margin = result.start.spec.margin
     if margin is None:
         return Verdict.MEASURED
     low, high = total.mcnemar.low, total.mcnemar.high

@@ -19,6 +19,7 @@ from proa.cli.texts import Texts, add_language, language_asked
 if TYPE_CHECKING:
     from proa.bench.combine.run import CombineResult
     from proa.bench.combine.spec import Block, CombineSpec
+    from proa.bench.keep.row_file import RowFile
     from proa.bench.visit import VisitProgress
 
 FORMATS = ("text", "json", "markdown")
@@ -45,36 +46,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-self-check", action="store_true")
     add("--seed", type=int, default=0)
     add("--min-gain", type=float, metavar="RATIO", help="that together must reach over main")
-    add("--out", type=Path, metavar="FILE.jsonl", help="the document, then a line per request")
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep all of it in a new file")
     add("--format", choices=FORMATS, default="text")
     add_language(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from proa.bench.combine.document import document
     from proa.bench.combine.gain import Verdict, gain_stats, verdict_of
-    from proa.bench.combine.sites import site_stats
-    from proa.cli.bench.combine_view import view
-    from proa.cli.bench.session import Lines
+    from proa.bench.keep.documents import document_of
+    from proa.cli.bench.combine_view import page_of
+    from proa.cli.bench.session import kept_in, print_page
+    from proa.errors import OwnFault
 
     texts = Texts("bench_combine", language_asked(args))
     spec = asked_of(args)
-    out = None if args.out is None else Lines(args.out)
-    result = _measured(spec, texts)
-    stats = gain_stats(result.blocks)
-    sites = site_stats(result.blocks, spec.users, spec.sites)
-    verdict = verdict_of(stats, spec.min_gain)
-    told = document(result, stats, sites, verdict)
-    if out is not None:
-        out.write(told, *(sample for block in result.blocks for sample in block.samples))
+    result, is_kept = kept_in(
+        args.out,
+        lambda file: _measured(spec, texts, file),
+        lambda result: result.end,
+        texts.language,
+    )
     if args.format == "json":
+        told = document_of(result)
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
     else:
-        markdown = args.format == "markdown"
-        shown = view(result, stats, sites, texts, markdown=markdown)
-        sys.stdout.write(shown)
-    if result.is_interrupted:
+        print_page(page_of(result, texts), args.format)
+    if not is_kept:
+        return OwnFault.exit_code
+    if result.end.is_interrupted:
         return INTERRUPTED
+    verdict = verdict_of(gain_stats(result.blocks), spec.min_gain)
     return 0 if verdict in (Verdict.KEPT, Verdict.MEASURED) else PROMISE
 
 
@@ -123,8 +124,9 @@ def _users(text: str) -> tuple[int, int, int]:
     return main, aux, together
 
 
-def _measured(spec: "CombineSpec", texts: Texts) -> "CombineResult":
-    from proa.bench.combine.run import CombineRun
+def _measured(spec: "CombineSpec", texts: Texts, file: "RowFile | None") -> "CombineResult":
+    from proa.bench.combine.run import CombineRun, CombineStart
+    from proa.bench.keep.combine_file import CombineFile
     from proa.cli.bench.session import StatusLine, measured
 
     def made(line: StatusLine) -> CombineRun:
@@ -138,6 +140,20 @@ def _measured(spec: "CombineSpec", texts: Texts) -> "CombineResult":
             counts = {"on_wire": told.on_wire, "failed": told.failed}
             line.say(texts.say("progress", **shown, **counts))
 
-        return CombineRun(spec, on_phase=phase, on_progress=progress, on_block=done.append)
+        keep = None if file is None else CombineFile(file)
+
+        def start(told: CombineStart, origin_s: float) -> None:
+            if keep is not None:
+                keep.started(told, origin_s)
+
+        def block(told: "Block") -> None:
+            done.append(told)
+            if keep is not None:
+                keep.block(told)
+
+        return CombineRun(
+            spec, on_phase=phase, on_progress=progress, on_start=start, on_block=block,
+            listener=None if keep is None else keep.visits,
+        )  # fmt: skip
 
     return measured(made, ending=texts.say("phase_interrupted"))

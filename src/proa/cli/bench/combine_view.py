@@ -1,41 +1,53 @@
-"""A combination as text or Markdown: the gains, what each part gave, and each site."""
+"""A combination as a page: the gains, what each part gave, and each site."""
+
+from collections.abc import Iterator
 
 from proa.bench.combine.document import spreads
-from proa.bench.combine.gain import GainStats, PartStats, verdict_of
+from proa.bench.combine.gain import GainStats, PartStats, gain_stats, verdict_of
 from proa.bench.combine.run import CombineResult
-from proa.bench.combine.sites import SiteStats
+from proa.bench.combine.sites import SiteStats, site_stats
 from proa.bench.health import Validity, worst
 from proa.bench.remark import each_once
 from proa.bench.statistics.log_ratio import RatioStats
 from proa.cli.bench.phrases import remarks_told
-from proa.cli.bench.tables import NONE, heading, interval, number, percent, table
+from proa.cli.bench.tables import NONE, grid, interval, number, percent
+from proa.cli.page.blocks import Bullets, Page, Prose, Section
 from proa.cli.texts import Texts
 
 
-def view(
-    result: CombineResult, stats: GainStats, sites: list[SiteStats], texts: Texts, *, markdown: bool
-) -> str:
-    """What standard output gets; `-` is "not measured", or too few blocks for it."""
-    spec = result.spec
+def page_of(result: CombineResult, texts: Texts) -> Page:
+    """The verdict first; `-` is "not measured", or too few blocks for it."""
+    spec = result.start.spec
+    stats = gain_stats(result.blocks)
+    sites = site_stats(result.blocks, spec.users, spec.sites)
     found = verdict_of(stats, spec.min_gain)
-    verdict = texts.say(f"verdict_{found}", least=number(spec.min_gain, 2), rounds=_rounds(stats))
-    parts = [f"**{verdict}**" if markdown else verdict]
-    parts += _section("gains", _gains(stats, texts), texts, markdown=markdown)
-    parts += _section("parts", _parts(stats, texts), texts, markdown=markdown)
+    said = {"least": number(spec.min_gain, 2), "rounds": stats.over_main.rounds}
+    sections = [
+        Section(
+            texts.say("section_verdict"), (Prose(texts.say(f"verdict_{found}", **said), True),)
+        ),
+        Section(texts.say("gains"), (grid(_gains(stats, texts)),)),
+        Section(texts.say("parts"), (grid(_parts(stats, texts)),)),
+    ]
     if spec.sites > 1:
-        parts += _section("sites", _sites(sites, texts), texts, markdown=markdown)
-    mark = "- " if markdown else ""
-    notes = "\n".join(f"{mark}{note}" for note in _notes(result, sites, texts))
-    return "\n\n".join([*parts, notes]) + "\n"
+        sections.append(Section(texts.say("sites"), (grid(_sites(sites, texts)),)))
+    notes = Bullets(tuple(_notes(result, sites, texts)))
+    return Page(
+        language=texts.language,
+        title=texts.say("title"),
+        status=texts.say(f"status_{found}"),
+        lead=tuple(_lead(stats, texts)),
+        sections=(*sections, Section(texts.say("notes"), (notes,))),
+    )
 
 
-def _section(name: str, rows: list[list[str]], texts: Texts, *, markdown: bool) -> list[str]:
-    title, body = heading(texts.say(name), markdown=markdown), table(rows, markdown=markdown)
-    return [title.rstrip(), body] if markdown else [f"{title}\n{body}"]
-
-
-def _rounds(stats: GainStats) -> int:
-    return stats.over_main.rounds
+def _lead(stats: GainStats, texts: Texts) -> Iterator[tuple[str, str]]:
+    for name, found in (("over_main", stats.over_main), ("of_sum", stats.of_sum)):
+        ends = interval(found.low, found.high, 2)
+        said = texts.say("lead_gain", ratio=number(found.estimate, 2), interval=ends)
+        yield texts.say(name), said
+    for part in stats.parts:
+        yield part.name, texts.say("lead_part", speed=number(part.tokens_per_s))
 
 
 def _gains(stats: GainStats, texts: Texts) -> list[list[str]]:
@@ -81,7 +93,7 @@ def _sites(sites: list[SiteStats], texts: Texts) -> list[list[str]]:
 
 def _notes(result: CombineResult, sites: list[SiteStats], texts: Texts) -> list[str]:
     notes = []
-    if result.spec.sites > 1:
+    if result.start.spec.sites > 1:
         notes += [
             texts.say("spread", part=one.part, variance=number(one.variance, 3),
                       share=percent(one.share))
@@ -97,6 +109,6 @@ def _notes(result: CombineResult, sites: list[SiteStats], texts: Texts) -> list[
         notes += remarks_told(bad, phrases)
     warnings = each_once(each for block in result.blocks for each in block.stats.warnings)
     notes += remarks_told(warnings, phrases)
-    if result.is_interrupted:
+    if result.end.is_interrupted:
         notes.append(texts.say("interrupted", blocks=len(result.blocks)))
     return notes

@@ -19,6 +19,7 @@ from proa.cli.texts import Texts, add_language, language_asked
 if TYPE_CHECKING:
     from proa.bench.compare.run import CompareResult
     from proa.bench.compare.spec import CompareSpec, PairSample
+    from proa.bench.keep.row_file import RowFile
 
 FORMATS = ("text", "json", "markdown")
 SIDES = ("direct", "gateway")
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = judge.add_argument
     add("--margin-us", type=float, metavar="US", help="TTFT's shift must lie within ± this")
     add("--token-margin-us", type=float, metavar="US", help="and the time per token's")
-    add("--out", type=Path, metavar="FILE.jsonl", help="the document, then a line per pair")
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep all of it in a new file")
     add("--format", choices=FORMATS, default="text")
     add_language(parser)
 
@@ -53,25 +54,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from proa.bench.compare.document import document
     from proa.bench.compare.verdict import BAD, compare_stats
-    from proa.cli.bench.compare_view import view
-    from proa.cli.bench.session import Lines
-    from proa.errors import UpstreamError
+    from proa.cli.bench.compare_view import page_of
+    from proa.cli.bench.session import kept_in, print_page
+    from proa.errors import OwnFault, UpstreamError
 
     texts = Texts("bench_compare", language_asked(args))
     spec = asked_of(args)
-    out = None if args.out is None else Lines(args.out)
-    result = _measured(spec, texts)
+    result, is_kept = kept_in(
+        args.out,
+        lambda file: _measured(spec, texts, file),
+        lambda result: result.end,
+        texts.language,
+    )
     stats = compare_stats(result)
-    told = document(result, stats)
-    if out is not None:
-        out.write(told, *result.pairs)
-    if not stats.pairs and result.stopped != "interrupted":
+    stopped = result.end.stopped
+    if not stats.pairs and stopped != "interrupted":
         raise UpstreamError(_failures(result))
     if args.format == "json":
+        told = document(result, stats)
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(view(result, stats, texts, markdown=args.format == "markdown"))
-    if result.stopped == "interrupted":
+        print_page(page_of(result, texts), args.format)
+    if not is_kept:
+        return OwnFault.exit_code
+    if stopped == "interrupted":
         return INTERRUPTED
     return PROMISE if stats.verdict in BAD else 0
 
@@ -111,9 +117,10 @@ def _micro(flag: str, given: float | None) -> float | None:
     return None if given is None else above_zero(flag, given) / 1e6
 
 
-def _measured(spec: "CompareSpec", texts: Texts) -> "CompareResult":
-    from proa.bench.compare.run import CompareRun
+def _measured(spec: "CompareSpec", texts: Texts, file: "RowFile | None") -> "CompareResult":
+    from proa.bench.compare.run import CompareRun, CompareStart
     from proa.bench.compare.shifts import ttft_shift
+    from proa.bench.keep.compare_file import CompareFile
     from proa.cli.bench.session import StatusLine, measured
     from proa.cli.bench.tables import number, signed
 
@@ -121,15 +128,24 @@ def _measured(spec: "CompareSpec", texts: Texts) -> "CompareResult":
         def phase(name: str) -> None:
             line.say(texts.say(f"phase_{name}"))
 
+        keep = None if file is None else CompareFile(file)
+
+        def start(told: CompareStart) -> None:
+            if keep is not None:
+                keep.started(told)
+
         def rounds(pairs: "list[PairSample]") -> None:
-            found = ttft_shift(pairs)
+            if keep is not None:
+                keep.rounds(pairs)
+            measured = [pair for pair in pairs if not pair.is_warmup]
+            found = ttft_shift(measured)
             shown = {
                 "shift": signed(found.estimate, 0, 1e6),
                 "half": number(found.half_width, 0, 1e6),
             }
-            line.say(texts.say("progress", pairs=len(pairs), **shown))
+            line.say(texts.say("progress", pairs=len(measured), **shown))
 
-        return CompareRun(spec, on_phase=phase, on_round=rounds)
+        return CompareRun(spec, on_phase=phase, on_start=start, on_round=rounds)
 
     return measured(made, ending=texts.say("phase_interrupted"))
 

@@ -1,33 +1,43 @@
-"""A comparison as text or Markdown: the verdict, the shifts, and what speaks against them."""
+"""A comparison as a page: the verdict, the shifts, and what speaks against them."""
+
+from collections.abc import Iterator
 
 from proa.bench.compare.run import CompareResult
-from proa.bench.compare.verdict import CompareStats, MarginTest, Verdict
+from proa.bench.compare.verdict import CompareStats, MarginTest, Verdict, compare_stats
 from proa.bench.statistics.hodges_lehmann import ShiftStats
-from proa.cli.bench.tables import heading, interval, number, percent, signed, table
+from proa.cli.bench.tables import grid, interval, number, percent, signed
+from proa.cli.page.blocks import Bullets, Page, Prose, Section
 from proa.cli.texts import Texts
 
 _MICRO, _MILLI = 1e6, 1e3
 _BUSY = 0.1
 
 
-def view(result: CompareResult, stats: CompareStats, texts: Texts, *, markdown: bool) -> str:
-    """What standard output gets; `-` is "not measured", or too few pairs for it."""
+def page_of(result: CompareResult, texts: Texts) -> Page:
+    """The verdict first; `-` is "not measured", or too few pairs for it."""
+    stats = compare_stats(result)
     verdict = texts.say(f"verdict_{stats.verdict}", pairs=stats.pairs)
-    parts = [f"**{verdict}**" if markdown else verdict]
-    parts.append(heading(texts.say("added"), markdown=markdown))
-    parts.append(table(_added(stats, texts), markdown=markdown))
-    parts.append(heading(texts.say("by_length"), markdown=markdown))
-    parts.append(table(_lengths(stats, texts), markdown=markdown))
-    mark = "- " if markdown else ""
-    notes = [f"{mark}{note}" for note in _notes(result, stats, texts)]
-    blocks = "\n\n".join(parts) if markdown else _text_blocks(parts)
-    return blocks + ("\n\n" + "\n".join(notes) if notes else "") + "\n"
+    models = dict.fromkeys(load.target.model for load in result.start.targets)
+    return Page(
+        language=texts.language,
+        title=texts.say("title", model=", ".join(models)),
+        status=texts.say(f"status_{stats.verdict}"),
+        lead=tuple(_lead(stats, texts)),
+        sections=(
+            Section(texts.say("section_verdict"), (Prose(verdict, strong=True),)),
+            Section(texts.say("added"), (grid(_added(stats, texts)),)),
+            Section(texts.say("by_length"), (grid(_lengths(stats, texts)),)),
+            Section(texts.say("notes"), (Bullets(tuple(_notes(result, stats, texts))),)),
+        ),
+    )
 
 
-def _text_blocks(parts: list[str]) -> str:
-    first, *rest = parts
-    pairs = zip(rest[::2], rest[1::2], strict=True)
-    return "\n\n".join([first, *(f"{title}\n{body}" for title, body in pairs)])
+def _lead(stats: CompareStats, texts: Texts) -> Iterator[tuple[str, str]]:
+    for name, found, digits in (("ttft", stats.ttft_s, 0), ("per_token", stats.tpot_s, 2)):
+        ends = interval(found.low, found.high, digits, _MICRO)
+        shift = signed(found.estimate, digits, _MICRO)
+        yield texts.say(name), texts.say("lead_shift", shift=shift, interval=ends)
+    yield texts.say("column_pairs"), f"{stats.pairs}"
 
 
 def _added(stats: CompareStats, texts: Texts) -> list[list[str]]:
@@ -90,12 +100,13 @@ def _notes(result: CompareResult, stats: CompareStats, texts: Texts) -> list[str
     order = stats.order_s
     if order.low is not None and order.high is not None and (order.low > 0 or order.high < 0):
         notes.append(texts.say("order", shift=signed(order.estimate, 0, _MICRO)))
-    for name, count in zip(("direct", "gateway"), result.reopened, strict=True):
+    for name, count in zip(("direct", "gateway"), result.end.reopened, strict=True):
         if count:
             notes.append(texts.say("reopened", side=name, count=count))
-    if result.runqueue_share > _BUSY:
-        notes.append(texts.say("busy", share=percent(result.runqueue_share, 0)))
-    notes.append(texts.say(f"stopped_{result.stopped}", seconds=number(result.took_s, 0)))
+    end = result.end
+    if end.runqueue_share is not None and end.runqueue_share > _BUSY:
+        notes.append(texts.say("busy", share=percent(end.runqueue_share, 0)))
+    notes.append(texts.say(f"stopped_{end.stopped}", seconds=number(end.took_s, 0)))
     return notes
 
 

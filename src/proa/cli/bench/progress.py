@@ -1,67 +1,41 @@
-"""What a run of `proa bench` shows while it runs: standard error, and only on a terminal."""
+"""What a run of `proa bench` shows while it runs."""
 
-import sys
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.status import Status
 
 from proa.bench.listener import RunListener
 from proa.bench.run import LevelVisit
 from proa.bench.visit import VisitProgress
+from proa.cli.bench.session import StatusLine
 from proa.cli.texts import Texts
 from proa.domain.load import EngineLoad
 
 
 class Board(RunListener):
-    """One line that changes; use it as a context."""
+    """Says on a line where the run is, and leaves a line for each visit."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, line: StatusLine, texts: Texts) -> None:
+        self._line = line
         self._texts = texts
-        self._console = Console(stderr=True)
-        self._status = Status("", console=self._console)
-        self._shown = sys.stderr.isatty()
-
-    def __enter__(self) -> Self:
-        if self._shown:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._shown:
-            self._status.stop()
 
     def phase(self, name: str) -> None:
-        if self._shown:
-            self._status.update(self._texts.say(f"phase_{name}"))
+        self._line.say(self._texts.say(f"phase_{name}"))
 
     def progress(self, told: VisitProgress) -> None:
-        if not self._shown:
-            return
+        """How far the visit is."""
         key = "warming" if told.measured is None else "measuring"
-        self._status.update(
-            self._texts.say(
-                key,
-                level=_level(told.label.users, told.label.rate, self._texts),
-                on_wire=told.on_wire,
-                measured=told.measured or 0,
-                failed=told.failed,
-            )
+        said = self._texts.say(
+            key,
+            level=_level(told.label.users, told.label.rate, self._texts),
+            on_wire=told.on_wire,
+            measured=told.measured or 0,
+            failed=told.failed,
         )
+        self._line.say(said)
 
     def visit(self, visit: LevelVisit, engines: Sequence[EngineLoad | None]) -> None:
         del engines
-        if self._shown:
-            level = _level(visit.level.users, visit.level.rate, self._texts)
-            done = self._texts.say("visited", level=level, requests=visit.stats.requests)
-            self._console.print(done, highlight=False)
+        level = _level(visit.level.users, visit.level.rate, self._texts)
+        self._line.note(self._texts.say("visited", level=level, requests=visit.stats.requests))
 
 
 def _level(users: int | None, rate: float | None, texts: Texts) -> str:

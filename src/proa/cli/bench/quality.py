@@ -17,6 +17,7 @@ from proa.cli.bench.sides import add_sides, check_sides
 from proa.cli.texts import Texts, add_language, language_asked
 
 if TYPE_CHECKING:
+    from proa.bench.keep.row_file import RowFile
     from proa.bench.quality.cases import QualityCase
     from proa.bench.quality.needle import NeedleSpec
     from proa.bench.quality.run import QualityResult, QualityRun, QualitySpec
@@ -44,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=float, default=300.0, metavar="S", help="of a request")
     add("--seed", type=int, default=0)
     add("--margin", type=float, metavar="SHARE", help="of right answers that b may lose, as 0.02")
-    add("--out", type=Path, metavar="FILE.jsonl", help="the document, then a line per answer")
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep all of it in a new file")
     add("--format", choices=FORMATS, default="text")
     add_language(parser)
 
@@ -52,25 +53,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from proa.bench.quality.document import document
     from proa.bench.quality.verdict import Verdict, quality_stats
-    from proa.cli.bench.quality_view import view
-    from proa.cli.bench.session import Lines
+    from proa.cli.bench.quality_view import page_of
+    from proa.cli.bench.session import kept_in, print_page
+    from proa.errors import OwnFault
 
     texts = Texts("bench_quality", language_asked(args))
     spec = asked_of(args)
-    out = None if args.out is None else Lines(args.out)
-    result = _measured(spec, texts)
+    result, is_kept = kept_in(
+        args.out,
+        lambda file: _measured(spec, texts, file),
+        lambda result: result.end,
+        texts.language,
+    )
     if args.write_cases is not None:
-        _write_cases(args.write_cases, result.cases)
+        _write_cases(args.write_cases, result.start.cases)
     stats = quality_stats(result)
-    told = document(result, stats)
-    if out is not None:
-        out.write(told, *(answer for own in result.answers.values() for answer in own.values()))
     _refuse_silence(result)
     if args.format == "json":
+        told = document(result, stats)
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(view(result, stats, texts, markdown=args.format == "markdown"))
-    if result.is_interrupted:
+        print_page(page_of(result, texts), args.format)
+    if not is_kept:
+        return OwnFault.exit_code
+    if result.end.is_interrupted:
         return INTERRUPTED
     return 0 if stats.verdict in (Verdict.KEPT, Verdict.MEASURED) else PROMISE
 
@@ -151,15 +157,29 @@ def _write_cases(path: Path, cases: "list[QualityCase]") -> None:
         raise FieldError("--write-cases", str(path), accepted) from None
 
 
-def _measured(spec: "QualitySpec", texts: Texts) -> "QualityResult":
-    from proa.bench.quality.run import QualityRun
+def _measured(spec: "QualitySpec", texts: Texts, file: "RowFile | None") -> "QualityResult":
+    from proa.bench.keep.quality_file import QualityFile
+    from proa.bench.quality.answers import QualityAnswer
+    from proa.bench.quality.run import QualityRun, QualityStart
     from proa.cli.bench.session import StatusLine, measured
 
     def made(line: StatusLine) -> "QualityRun":
+        keep = None if file is None else QualityFile(file)
+
+        def start(told: QualityStart) -> None:
+            if keep is not None:
+                keep.started(told)
+
+        def answered(answer: QualityAnswer, count: int, of: int) -> None:
+            line.say(texts.say("progress", count=count, of=of))
+            if keep is not None:
+                keep.answer(answer)
+
         return QualityRun(
             spec,
             on_phase=lambda name: line.say(texts.say(f"phase_{name}")),
-            on_answer=lambda count, of: line.say(texts.say("progress", count=count, of=of)),
+            on_start=start,
+            on_answer=answered,
         )
 
     return measured(made, ending=texts.say("phase_interrupted"))

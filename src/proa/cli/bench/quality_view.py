@@ -1,23 +1,40 @@
-"""A comparison of quality as text or Markdown: right answers by group, sameness, sureness."""
+"""A comparison of quality as a page: right answers by group, sameness, sureness."""
+
+from collections.abc import Iterator
 
 from proa.bench.quality.run import QualityResult
-from proa.bench.quality.verdict import GroupStats, MatchStats, QualityStats
-from proa.cli.bench.tables import NONE, interval, number, percent, signed, table
+from proa.bench.quality.verdict import GroupStats, MatchStats, QualityStats, quality_stats
+from proa.cli.bench.tables import NONE, grid, interval, number, percent, signed
+from proa.cli.page.blocks import Bullets, Page, Prose, Section
 from proa.cli.texts import Texts
 
 _POINTS = 100
 
 
-def view(result: QualityResult, stats: QualityStats, texts: Texts, *, markdown: bool) -> str:
-    """What standard output gets; `-` is "not measured"."""
-    margin = number(result.spec.margin, 1, _POINTS)
+def page_of(result: QualityResult, texts: Texts) -> Page:
+    """The verdict first; `-` is "not measured"."""
+    stats = quality_stats(result)
+    margin = number(result.start.spec.margin, 1, _POINTS)
     verdict = texts.say(f"verdict_{stats.verdict}", cases=stats.match.pairs, margin=margin)
-    parts = [f"**{verdict}**" if markdown else verdict]
+    sections = [Section(texts.say("section_verdict"), (Prose(verdict, strong=True),))]
     if stats.total.cases:
-        parts.append(table(_right(stats, texts), markdown=markdown))
-    mark = "- " if markdown else ""
-    parts.append("\n".join(f"{mark}{note}" for note in _notes(result, stats, texts)))
-    return "\n\n".join(parts) + "\n"
+        sections.append(Section(texts.say("section_right"), (grid(_right(stats, texts)),)))
+    notes = Bullets(tuple(_notes(result, stats, texts)))
+    return Page(
+        language=texts.language,
+        title=texts.say("title", a=result.start.targets[0].model, b=result.start.targets[1].model),
+        status=texts.say(f"status_{stats.verdict}"),
+        lead=tuple(_lead(stats, texts)),
+        sections=(*sections, Section(texts.say("notes"), (notes,))),
+    )
+
+
+def _lead(stats: QualityStats, texts: Texts) -> Iterator[tuple[str, str]]:
+    total = stats.total
+    if total.cases:
+        yield texts.say("column_right_a"), f"{total.right_a} / {total.cases}"
+        yield texts.say("column_right_b"), f"{total.right_b} / {total.cases}"
+    yield texts.say("lead_same"), f"{stats.match.same} / {stats.match.pairs}"
 
 
 def _right(stats: QualityStats, texts: Texts) -> list[list[str]]:
@@ -67,7 +84,7 @@ def _notes(result: QualityResult, stats: QualityStats, texts: Texts) -> list[str
             notes.append(texts.say("parting", tokens=number(told.first_difference, 0)))
     for key, counts in (("failures", stats.failures), ("cut", stats.cut)):
         notes += [texts.say(key, side=side, count=n) for side, n in counts.items() if n]
-    if result.is_interrupted:
+    if result.end.is_interrupted:
         notes.append(texts.say("interrupted", answers=sum(map(len, result.answers.values()))))
     return notes
 

@@ -1,7 +1,8 @@
-"""Print a run's file as a report: one HTML page, Markdown, JSON, or tables for other programs.
+"""Print a kept file as a report: one HTML page, Markdown, JSON, or tables for other programs.
 
 HTML and Markdown begin with the verdict; with --contract, each part of the clause passes, fails
-or is not decided. CSV and Parquet hold a table: levels, requests or gauges. Exit codes: 0 done,
+or is not decided. CSV and Parquet hold a table: a run's levels, the requests (of
+quality, the answers), or gauges. Exit codes: 0 done,
 2 wrong input, 3 a metric that the clause bounds was not measured, 4 the contract is not kept,
 or not decided.
 """
@@ -20,7 +21,7 @@ TABLES = ("levels", "requests", "gauges")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE.sqlite", help="of `proa bench run --out`")
+    add("files", nargs="+", type=Path, metavar="FILE.sqlite", help="of --out")
     add("--contract", type=Path, metavar="proa.toml", help="check its [contract]")
     add("--format", choices=FORMATS, default="html")
     add("--table", choices=TABLES, help="of csv and parquet (default: levels, requests)")
@@ -29,11 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from proa.bench.keep.kept_run import kept_run
+    from proa.bench.keep.kept import kept
     from proa.bench.keep.report import report_of
 
     contract = _contract(args.contract)
-    runs = [kept_run(path) for path in args.files]
+    runs = [kept(path) for path in args.files]
     language = language_asked(args)
     report = report_of(runs, contract, language=language)
     texts = Texts("bench_report", language)
@@ -76,7 +77,8 @@ def _table(args: argparse.Namespace, runs: Any, report: dict[str, Any]) -> None:
     from proa.cli.bench.tables_out import csv_text, table_of, write_parquet
 
     if args.format == "csv":
-        _write(args.out, csv_text(table_of(args.table or "levels", runs, report)))
+        name = args.table or ("levels" if runs[0].kind == "run" else "requests")
+        _write(args.out, csv_text(table_of(name, runs, report)))
         return
     if args.out is None:
         raise FieldError("--out", "", "a file; Parquet is not written to standard output")

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from proa.bench.keep.kept_run import KeptRun
+from proa.bench.keep.kept import Kept
 from proa.bench.keep.verify import DATA_ID
 from proa.cli.bench.report_page import look, page_of
 from proa.cli.page.html import html_page
 from proa.cli.texts import Texts
 
 
-def html_report(report: Mapping[str, Any], runs: Sequence[KeptRun], texts: Texts) -> str:
+def html_report(report: Mapping[str, Any], runs: Sequence[Kept], texts: Texts) -> str:
     """The whole page; the same report gives the same bytes."""
     started = max(told["conditions"]["started_unix_s"] for told in report["runs"])
     footer = texts.say(

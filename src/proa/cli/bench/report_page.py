@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proa.bench.keep.kept_run import KeptRun
+from proa.bench.keep.kept import Kept
+from proa.bench.keep.run_file import KIND
 from proa.cli.bench import report_sections as parts
+from proa.cli.bench.measurement_page import VERDICTS, measurement_page
 from proa.cli.bench.tables import NONE, number
 from proa.cli.page.blocks import Page, Section
 from proa.cli.texts import Texts
@@ -12,10 +14,10 @@ from proa.cli.texts import Texts
 Document = Mapping[str, Any]
 
 
-def page_of(
-    report: Document, runs: Sequence[KeptRun], texts: Texts, *, is_html: bool = False
-) -> Page:
+def page_of(report: Document, runs: Sequence[Kept], texts: Texts, *, is_html: bool = False) -> Page:
     """The whole page; pictures are only in HTML."""
+    if runs[0].kind != KIND:
+        return measurement_page(runs, texts)
     sections: list[Section] = []
     for told, kept in zip(report["runs"], runs, strict=True):
         name = texts.say("run_of", file=told["file"]) if len(runs) > 1 else ""
@@ -37,6 +39,8 @@ def page_of(
 
 def status(report: Document) -> str:
     """Of the contract where there is one, else of the SLO; the worst of all runs."""
+    if "verdict" in report["runs"][0]:
+        return VERDICTS.get(report["runs"][0]["verdict"], "measured")
     clauses = [told["clause"]["verdict"] for told in report["runs"] if told["clause"]]
     if clauses:
         for verdict, name in (("fail", "fail"), ("not decided", "open")):
@@ -127,7 +131,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _sections(
-    told: Document, kept: KeptRun, texts: Texts, name: str, is_html: bool
+    told: Document, kept: Kept, texts: Texts, name: str, is_html: bool
 ) -> Iterator[Section]:
     from proa.cli.bench import pictures as draw
 

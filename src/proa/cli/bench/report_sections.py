@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from proa.bench.keep.kept_run import KeptRun
+from proa.bench.keep.kept import Kept
 from proa.cli.bench.phrases import bound_told, load_told, reason_told, remark_told
 from proa.cli.bench.tables import NONE, number, percent
 from proa.cli.page.blocks import Block, Bullets, Code, Grid, Prose
@@ -379,13 +379,13 @@ def _window(window: Document, texts: Texts) -> str:
     return texts.say("window_told", warmup=window["warmup_s"], enough=" / ".join(enough) or NONE)
 
 
-def raw(kept: KeptRun, texts: Texts) -> list[Block]:
+def raw(kept: Kept, texts: Texts) -> list[Block]:
     """Where the numbers come from, and how they are checked."""
     name = kept.path.name
     told = texts.say(
         "raw_told",
         file=name,
-        requests=f"{kept.requests:,}",
+        requests=f"{kept.rows:,}",
         size=f"{kept.size_bytes / 1e6:.1f} MB",
         digest=kept.sha256,
     )

@@ -18,7 +18,7 @@ from proa.cli.texts import Texts, add_language, language_asked
 from proa.errors import OwnFault
 
 if TYPE_CHECKING:
-    from proa.bench.keep.run_file import RunFile
+    from proa.bench.keep.row_file import RowFile
     from proa.bench.run import RunResult
     from proa.bench.run_spec import RunSpec
 
@@ -89,79 +89,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from proa.bench.document import document
+    from proa.bench.keep.run_file import RunEnd
     from proa.cli.bench.asked import asked_of
+    from proa.cli.bench.session import kept_in
 
     texts = Texts("bench_run", language_asked(args))
     spec = asked_of(args)
-    result, kept = _kept(spec, texts, args.out)
+    result, is_kept = kept_in(
+        args.out,
+        lambda file: _measured(spec, texts, file),
+        lambda result: RunEnd(result.stopped, time.time()),
+        texts.language,
+    )
     if args.format == "json":
         sys.stdout.write(json.dumps(document(result), ensure_ascii=False, indent=2) + "\n")
     else:
         from proa.cli.bench.table import table
 
         sys.stdout.write(table(result, texts))
-    if not kept:
+    if not is_kept:
         return OwnFault.exit_code
     if result.stopped == "interrupted":
         return INTERRUPTED
     return _code(result, args.contract is not None)
 
 
-def _measured(spec: "RunSpec", texts: Texts, keep: "RunFile | None") -> "RunResult":
-    """The run; Ctrl-C ends it and keeps what it has, twice ends it at once."""
-    import asyncio
-    import signal
-
-    import uvloop
-
+def _measured(spec: "RunSpec", texts: Texts, file: "RowFile | None") -> "RunResult":
+    from proa.bench.keep.run_file import RunFile
     from proa.bench.listener import Listeners
     from proa.bench.run import BenchRun
     from proa.cli.bench.progress import Board
+    from proa.cli.bench.session import StatusLine, measured
 
-    async def measure() -> "RunResult":
-        with Board(texts) as board:
-            bench = BenchRun(
-                spec,
-                on_progress=board.progress,
-                listener=Listeners(board, *([] if keep is None else [keep])),
-            )
-            loop = asyncio.get_running_loop()
-            task = asyncio.current_task()
-            assert task is not None
+    def made(line: StatusLine) -> BenchRun:
+        board = Board(line, texts)
+        told = Listeners(board, *([] if file is None else [RunFile(file)]))
+        return BenchRun(spec, on_progress=board.progress, listener=told)
 
-            def interrupt() -> None:
-                loop.remove_signal_handler(signal.SIGINT)
-                loop.add_signal_handler(signal.SIGINT, task.cancel)
-                board.phase("interrupted")
-                bench.interrupt()
-
-            loop.add_signal_handler(signal.SIGINT, interrupt)
-            return await bench.run()
-
-    try:
-        return uvloop.run(measure())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-
-
-def _kept(spec: "RunSpec", texts: Texts, path: Path | None) -> tuple["RunResult", bool]:
-    """The run, and whether all of it is in its file; what is not is told."""
-    from proa.bench.keep.run_file import RunFile
-
-    keep = None if path is None else RunFile(path)
-    try:
-        result = _measured(spec, texts, keep)
-        if keep is not None:
-            stopped = None if result.stopped is None else str(result.stopped)
-            keep.finish(stopped=stopped, finished_unix_s=time.time())
-    finally:
-        if keep is not None:
-            keep.close()
-    if keep is None or keep.fault is None:
-        return result, True
-    lost = texts.say("not_kept", path=keep.path, rows=keep.waiting, fault=keep.fault)
-    print(f"proa: {lost}", file=sys.stderr)
-    return result, False
+    return measured(made, ending=texts.say("phase_interrupted"))
 
 
 def _code(result: "RunResult", has_contract: bool) -> int:

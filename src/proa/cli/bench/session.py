@@ -6,14 +6,17 @@ import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-import msgspec
 import uvloop
 from rich.console import Console
 from rich.status import Status
 
-from proa.errors import FieldError
+from proa.cli.page.blocks import Page
+from proa.cli.texts import Texts
+
+if TYPE_CHECKING:
+    from proa.bench.keep.row_file import RowFile
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -53,6 +56,11 @@ class StatusLine:
         if self._shown:
             self._status.update(text)
 
+    def note(self, text: str) -> None:
+        """A line that stays, above."""
+        if self._shown:
+            self._console.print(text, highlight=False)
+
 
 def measured(made: Callable[[StatusLine], Measurement[T]], *, ending: str) -> T:
     """The result; the first Ctrl-C says `ending` and keeps what there is, the second ends at once.
@@ -83,17 +91,37 @@ def measured(made: Callable[[StatusLine], Measurement[T]], *, ending: str) -> T:
         raise KeyboardInterrupt from None
 
 
-class Lines:
-    """The file of --out, opened before anything is measured: a JSON value a line."""
+def kept_in(
+    path: Path | None,
+    measure: Callable[["RowFile | None"], T],
+    end: Callable[[T], object],
+    language: str,
+) -> tuple[T, bool]:
+    """The result of `measure`, and whether all of it is in the file; what is not is told.
 
-    def __init__(self, path: Path) -> None:
-        """Raises FieldError: the file cannot be written."""
-        try:
-            self._file = path.open("wb")
-        except OSError as error:
-            accepted = f"a file that can be written ({error.strerror})"
-            raise FieldError("--out", str(path), accepted) from None
+    Raises:
+        InputError: there is such a file, or it cannot be written.
+    """
+    from proa.bench.keep.row_file import RowFile
 
-    def write(self, *values: object) -> None:
-        with self._file as file:
-            file.writelines(msgspec.json.encode(value) + b"\n" for value in values)
+    file = None if path is None else RowFile(path)
+    try:
+        result = measure(file)
+        if file is not None:
+            file.end(end(result))
+    finally:
+        if file is not None:
+            file.close()
+    if file is None or file.fault is None:
+        return result, True
+    lost = {"path": file.path, "rows": file.waiting, "fault": file.fault}
+    print(f"proa: {Texts('bench_run', language).say('not_kept', **lost)}", file=sys.stderr)
+    return result, False
+
+
+def print_page(page: Page, form: str) -> None:
+    """To standard output, as text or Markdown."""
+    from proa.cli.page.markdown import markdown_page
+    from proa.cli.page.plain_text import text_page
+
+    sys.stdout.write(markdown_page(page) if form == "markdown" else text_page(page))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from proa.cli.page.blocks import Grid
 from proa.cli.texts import columns
 
 NONE = "-"
@@ -23,9 +24,10 @@ def _aligned(row: Row, widths: Sequence[int]) -> str:
     return "  ".join([cells[0], *cells[2:]]).rstrip()
 
 
-def heading(text: str, *, markdown: bool) -> str:
-    """A section's title."""
-    return f"## {text}\n" if markdown else text
+def grid(rows: Sequence[Row]) -> Grid:
+    """The first row is the head; the first column is words, the others numbers."""
+    head, *others = map(tuple, rows)
+    return Grid(head, tuple(others), right=frozenset(range(1, len(head))))
 
 
 def number(value: float | None, digits: int = 1, factor: float = 1.0) -> str:

@@ -6,17 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proa.bench.keep.kept_run import KeptRun
+import msgspec
+
+from proa.bench.combine.run import CombineResult
+from proa.bench.combine.spec import PARTS
+from proa.bench.compare.run import CompareResult
+from proa.bench.keep.kept import Kept
+from proa.bench.keep.run_file import KIND
+from proa.bench.quality.run import QualityResult
+from proa.bench.run import RunResult
 from proa.bench.sample import RequestSample
-from proa.errors import InputError
+from proa.errors import FieldError, InputError
 
 Rows = list[dict[str, Any]]
 _DERIVED = ("ttft_s", "visible_ttft_s", "scheduled_ttft_s", "tpot_s", "e2e_s",
             "user_tokens_per_s", "user_tokens_per_s_e2e")  # fmt: skip
 
 
-def table_of(name: str, runs: Sequence[KeptRun], report: Mapping[str, Any]) -> Rows:
+def table_of(name: str, runs: Sequence[Kept], report: Mapping[str, Any]) -> Rows:
     """The rows of all runs, each with its `file`; None is "not measured"."""
+    if name == "levels" and any(kept.kind != KIND for kept in runs):
+        raise FieldError("--table", name, "requests: only a run has levels")
     if name == "levels":
         return [
             {"file": told["file"], **_flat(level)}
@@ -25,9 +35,17 @@ def table_of(name: str, runs: Sequence[KeptRun], report: Mapping[str, Any]) -> R
         ]
     rows: Rows = []
     for kept in runs:
-        found = _requests(kept) if name == "requests" else _gauges(kept)
+        found = _rows(kept, name)
         rows += [{"file": kept.path.name, **row} for row in found]
     return rows
+
+
+def _rows(kept: Kept, name: str) -> Iterator[dict[str, Any]]:
+    if name == "gauges":
+        return _gauges(kept)
+    if isinstance(kept.result, QualityResult):
+        return _answers(kept.result)
+    return _requests(kept)
 
 
 def csv_text(rows: Rows) -> str:
@@ -53,19 +71,43 @@ def write_parquet(rows: Rows, path: Path) -> None:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _requests(kept: KeptRun) -> Iterator[dict[str, Any]]:
+def _requests(kept: Kept) -> Iterator[dict[str, Any]]:
     names = [name for name in RequestSample.__struct_fields__ if name != "events"]
-    for visit in kept.result.visits:
-        for sample in visit.result.samples:
-            row = {name: getattr(sample, name) for name in names}
-            row |= {name: getattr(sample, name) for name in _DERIVED}
-            for name in ("failure", "token_source"):
-                row[name] = None if row[name] is None else str(row[name])
-            yield row | {"content_events": len(sample.events)}
+    for beside, sample in _samples(kept.result):
+        row = {name: getattr(sample, name) for name in names}
+        row |= {name: getattr(sample, name) for name in _DERIVED}
+        for name in ("failure", "token_source"):
+            row[name] = None if row[name] is None else str(row[name])
+        yield beside | row | {"content_events": len(sample.events)}
 
 
-def _gauges(kept: KeptRun) -> Iterator[dict[str, Any]]:
-    for sample in kept.result.gauges:
+def _samples(result: Any) -> Iterator[tuple[dict[str, Any], RequestSample]]:
+    """All requests of a run, a comparison or a combination, and what they belong to."""
+    match result:
+        case RunResult():
+            for visit in result.visits:
+                yield from (({}, sample) for sample in visit.result.samples)
+        case CompareResult():
+            for pair in result.pairs:
+                about: dict[str, Any] = {
+                    "round": pair.round,
+                    "tokens": pair.tokens,
+                    "is_probe": pair.is_probe,
+                }
+                yield from ((about, sample) for sample in pair.sides)
+        case CombineResult():
+            for block in result.blocks:
+                about = {"round": block.round, "part": PARTS[block.part]}
+                yield from ((about, sample) for sample in block.samples)
+
+
+def _answers(result: QualityResult) -> Iterator[dict[str, Any]]:
+    for own in result.answers.values():
+        yield from (msgspec.to_builtins(answer) for answer in own.values())
+
+
+def _gauges(kept: Kept) -> Iterator[dict[str, Any]]:
+    for sample in kept.result.gauges if kept.kind == KIND else ():
         yield {
             "at_s": sample.at_s,
             "source": sample.source,

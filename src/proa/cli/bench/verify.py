@@ -1,8 +1,9 @@
 """Compute every number of a report again from the raw files, to the last digit.
 
-The report is JSON (`proa bench run --format json`, `proa bench report --format json`) or the HTML
-page, of which the text is compared as well. A report over several runs takes their files in the
-same order. Exit codes: 0 all the same, 2 wrong input, 4 something differs; it is named.
+The report is JSON (`--format json` of `proa bench run`, `compare`, `combine`, `quality` or
+`report`) or the HTML page, of which the text is compared as well. A report over several files
+takes them in the same order. Exit codes: 0 all the same, 2 wrong input, 4 something differs; it
+is named.
 """
 
 import argparse
@@ -30,12 +31,12 @@ def run(args: argparse.Namespace) -> int:
 
     import msgspec
 
-    from proa.bench.keep.kept_run import kept_run
+    from proa.bench.keep.kept import kept
     from proa.bench.keep.verify import read_report
 
     texts = Texts("bench_report", language_asked(args))
     told = read_report(args.report)
-    runs = [kept_run(path) for path in args.files]
+    runs = [kept(path) for path in args.files]
     compared, found = _compared(args, told, runs, texts)
     if args.format == "json":
         rows = msgspec.to_builtins(found)
@@ -49,14 +50,14 @@ def _compared(
     args: argparse.Namespace, told: dict[str, Any], runs: Any, texts: Texts
 ) -> tuple[int, list[Any]]:
     """How many values were compared, and where they differ."""
-    from proa.bench.document import document
+    from proa.bench.keep.documents import document_of
     from proa.bench.keep.report import report_of
     from proa.bench.keep.verify import as_json, count_values, differences
 
-    if "levels" in told:
+    if "runs" not in told:
         if len(runs) != 1:
             raise _another_count(args, 1, texts)
-        again: dict[str, Any] = document(runs[0].result)
+        again: dict[str, Any] = document_of(runs[0].result)
         return count_values(told), list(differences(told, as_json(again)))
     if len(told["runs"]) != len(runs):
         raise _another_count(args, len(told["runs"]), texts)
@@ -83,8 +84,8 @@ def _page_differences(path: Path, again: dict[str, Any], runs: Any) -> list[Any]
     from proa.cli.bench.report_html import html_report
 
     named = [
-        msgspec.structs.replace(kept, path=kept.path.with_name(str(told["file"])))
-        for kept, told in zip(runs, again["runs"], strict=True)
+        msgspec.structs.replace(each, path=each.path.with_name(str(told["file"])))
+        for each, told in zip(runs, again["runs"], strict=True)
     ]
     page = html_report(again, named, Texts("bench_report", again["language"]))
     return list(page_differences(path.read_text(encoding="utf-8"), page))
