@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bench.keep.kept_runs import written
 from tests.cli.plan.worked import answer, refused
 
 ASKED = ("--model", "Qwen/Qwen3-32B", "--weights", "fp8", "--gpu", "h100-80gb", "--gpus", "1",
@@ -119,3 +120,13 @@ def test_a_file_that_is_no_run_is_refused(
     file = tmp_path / "other.run"
     file.write_bytes(b"SQLite format 3\0" + bytes(100))
     assert str(file) in refused(capsys, *ASKED, "--sessions", "2", "--calibrate", str(file))
+
+
+def test_a_kept_run_is_read_as_its_document_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "kept.run"
+    written(file)
+    told = plan(capsys, 2, "--calibrate", str(file))
+    assert any(f"{file}: 1 loads of up to 1 users" in line for line in told["assumptions"])
+    assert told["status"] == "provisional"
