@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.bench.keep.kept_runs import written
+from tests.cli.bench.kept_files import checked
 
 from proa.cli.main import main
 from proa.cli.texts import texts_of
@@ -21,6 +22,7 @@ user_tokens_per_s = 30
 ttft_p95_s = 2.0
 """
 FOREIGN = Path(__file__).parents[2] / "bench" / "restate" / "data"
+SUMS = "aiperf_sums.json"
 
 
 @pytest.fixture
@@ -112,9 +114,30 @@ def test_files_of_other_tools_are_restated(capsys: pytest.CaptureFixture[str]) -
     assert "vllm bench serve: m, 8 users, 4 requests, 0 failed" in told
     assert "되살릴 수 없는 것:" in told
     assert main(["bench", "import", *files, "--format", "json"]) == 0
-    levels = json.loads(capsys.readouterr().out)["levels"]
+    told = json.loads(capsys.readouterr().out)
+    levels = told["levels"]
     assert [level["tool"] for level in levels] == ["vllm bench serve", "aiperf", "guidellm"]
     assert main(["bench", "import", __file__]) == 2
+
+
+def test_requests_of_other_tools_are_kept_and_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(FOREIGN / name) for name in ("vllm.json", "aiperf.jsonl", "guidellm.json")]
+    out = tmp_path / "other.sqlite"
+    assert main(["bench", "import", *files, "--format", "json", "--out", str(out)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = checked(out, told, capsys)
+    assert len(rows) == sum(level["requests"] for level in told["levels"])
+    assert {row["tool"] for row in rows} == {level["tool"] for level in told["levels"]}
+
+
+def test_sums_alone_cannot_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sums.sqlite"
+    sums = str(FOREIGN / SUMS)
+    assert main(["bench", "import", sums, "--out", str(out), "--lang", "en"]) == 2
+    assert f"{SUMS} holds sums only" in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("verb", ["bench_report", "bench_import"])

@@ -13,6 +13,8 @@ from proa.bench.compare.verdict import compare_stats
 from proa.bench.quality.document import document as of_quality
 from proa.bench.quality.run import QualityResult
 from proa.bench.quality.verdict import quality_stats
+from proa.bench.restate.document import ImportResult
+from proa.bench.restate.document import document as of_import
 from proa.bench.run import RunResult
 
 
@@ -33,5 +35,7 @@ def document_of(result: Any) -> dict[str, Any]:
             return of_combine(result, stats, sites, verdict_of(stats, spec.min_gain))
         case QualityResult():
             return of_quality(result, quality_stats(result))
+        case ImportResult():
+            return of_import(result)
         case _:
             raise TypeError(type(result))

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from proa.bench.keep import combine_file, compare_file, quality_file, run_file
+from proa.bench.keep import combine_file, compare_file, import_file, quality_file, run_file
 from proa.bench.keep.combine_file import read_combine
 from proa.bench.keep.compare_file import read_compare
+from proa.bench.keep.import_file import read_import
 from proa.bench.keep.quality_file import read_quality
 from proa.bench.keep.read_about import kind_of, opened
 from proa.bench.keep.read_run import read_run
@@ -32,6 +33,7 @@ READERS: Mapping[str, Callable[[sqlite3.Connection], Any]] = {
     compare_file.KIND: read_compare,
     combine_file.KIND: read_combine,
     quality_file.KIND: read_quality,
+    import_file.KIND: read_import,
 }
 
 

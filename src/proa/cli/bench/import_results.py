@@ -2,19 +2,24 @@
 
 Read are guidellm (JSON), aiperf (profile_export.jsonl, profile_export_aiperf.json), `vllm bench
 serve` (JSON; --save-detailed for single requests) and evalscope (benchmark_data.db,
-benchmark_summary.json). What a file does not hold is said. Exit codes: 0 done, 2 wrong input.
+benchmark_summary.json). What a file does not hold is said. With --out, requests are kept as those
+of a run, for `report` and `verify`; a file of sums alone has none. Exit codes: 0 done, 2 wrong
+input.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from proa.cli.page.blocks import Block, Bullets, Page, Prose, Section
 from proa.cli.texts import Texts, add_language, language_asked
 
 if TYPE_CHECKING:
+    from proa.bench.keep.row_file import RowFile
     from proa.bench.levels import LevelStats
+    from proa.bench.restate.document import ImportResult
     from proa.bench.restate.restated import Restated
 
 FORMATS = ("text", "markdown", "json")
@@ -26,6 +31,7 @@ _MILLI = 1e3
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE")
+    add("--out", type=Path, metavar="FILE.sqlite", help="keep the requests in a new file")
     add("--format", choices=FORMATS, default="text")
     add_language(parser)
 
@@ -33,69 +39,89 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
+    from proa.bench.restate.document import ImportEnd, ImportResult, document
     from proa.bench.restate.read_foreign import read_foreign
-    from proa.bench.restate.restated import stats_of
+    from proa.cli.bench.session import kept_in, print_page
+    from proa.errors import OwnFault
 
     texts = Texts("bench_import", language_asked(args))
-    levels = [(path, level) for path in args.files for level in read_foreign(path)]
+    levels = [(path.name, level) for path in args.files for level in read_foreign(path)]
+    result = ImportResult([name for name, _ in levels], [level for _, level in levels])
+    if args.out is not None:
+        _refuse_sums(args.out, result, texts)
+    _, is_kept = kept_in(
+        args.out,
+        lambda file: _keep(file, result),
+        lambda _: ImportEnd(),
+        texts.language,
+    )
     if args.format == "json":
-        rows = [_document(path, level, texts) for path, level in levels]
-        sys.stdout.write(json.dumps({"levels": rows}, ensure_ascii=False, indent=2) + "\n")
-        return 0
-    is_markdown = args.format == "markdown"
-    parts = [_view(level, stats_of(level), texts, is_markdown) for _, level in levels]
-    sys.stdout.write("\n".join(parts))
-    return 0
+        sys.stdout.write(json.dumps(document(result), ensure_ascii=False, indent=2) + "\n")
+    else:
+        print_page(page_of(result, texts), args.format)
+    return 0 if is_kept else OwnFault.exit_code
 
 
-def _document(path: Path, level: "Restated", texts: Texts) -> dict[str, Any]:
-    import msgspec
+def _keep(file: "RowFile | None", result: "ImportResult") -> None:
+    from proa.bench.keep.import_file import write_import
 
+    if file is not None:
+        write_import(file, result)
+
+
+def _refuse_sums(out: Path, result: "ImportResult", texts: Texts) -> None:
+    """Raises FieldError: a level has no requests, so there is nothing to compute from."""
+    from proa.errors import FieldError
+
+    sums = [name for name, level in _pairs(result) if not level.samples]
+    if sums:
+        raise FieldError("--out", str(out), texts.say("only_sums", files=", ".join(sums)))
+
+
+def _pairs(result: "ImportResult") -> "Iterator[tuple[str, Restated]]":
+    return zip(result.files, result.levels, strict=True)
+
+
+def page_of(result: "ImportResult", texts: Texts) -> Page:
+    """A section for each level."""
     from proa.bench.restate.restated import stats_of
 
-    stats = stats_of(level)
-    ours: dict[str, Any] = {} if stats is None else msgspec.to_builtins(stats)
-    for name in ("client", "gpu", "gauges", "cache", "verdict", "attainment", "users", "rate"):
-        ours.pop(name, None)
-    return {
-        "file": path.name,
-        "tool": level.tool,
-        "version": level.version,
-        "model": level.model,
-        "users": level.users,
-        "rate": level.rate,
-        **ours,
-        "told": level.told,
-        "notes": {key: texts.say(f"note_{key}") for key in level.notes},
-        "lost": {key: texts.say(f"lost_{key}") for key in level.lost},
-    }
+    sections = []
+    for name, level in _pairs(result):
+        stats = stats_of(level)
+        title = f"{name}: {_title(level, stats, texts)}"
+        sections.append(Section(title, tuple(_blocks(level, stats, texts))))
+    requests = sum(len(level.samples) for level in result.levels)
+    lead = ((texts.say("lead_levels"), f"{len(result.levels)}"),)
+    return Page(
+        language=texts.language,
+        title=texts.say("page_title"),
+        status=texts.say("status"),
+        lead=(*lead, (texts.say("lead_requests"), f"{requests:,}")),
+        sections=tuple(sections),
+    )
 
 
-def _view(level: "Restated", stats: "LevelStats | None", texts: Texts, is_markdown: bool) -> str:
-    from proa.cli.bench.tables import table
-
+def _title(level: "Restated", stats: "LevelStats | None", texts: Texts) -> str:
     load = texts.say("no_level")
     if level.users is not None:
         load = texts.say("users_level", users=level.users)
     elif level.rate is not None:
         load = texts.say("rate_level", rate=level.rate)
-    about = {
-        "tool": level.tool,
-        "version": level.version,
-        "model": level.model or "-",
-        "load": load,
-    }
+    told = {"tool": level.tool, "model": level.model or "-", "load": load}
     if stats is None:
-        title = texts.say("no_requests", **about)
-    else:
-        title = texts.say("title", requests=stats.requests, errors=stats.errors, **about)
-    lines = [f"## {title}\n" if is_markdown else title]
-    lines.append(table(list(_rows(level, stats, texts)), markdown=is_markdown))
-    for key, items in (("other", level.notes), ("lost", level.lost)):
+        return texts.say("no_requests", **told)
+    return texts.say("title", requests=stats.requests, errors=stats.errors, **told)
+
+
+def _blocks(level: "Restated", stats: "LevelStats | None", texts: Texts) -> Iterator[Block]:
+    from proa.cli.bench.tables import grid
+
+    yield grid(list(_rows(level, stats, texts)))
+    for key, prefix, items in (("other", "note", level.notes), ("lost", "lost", level.lost)):
         if items:
-            said = [texts.say(f"{'note' if key == 'other' else key}_{name}") for name in items]
-            lines += ["", texts.say(key), *(f"- {text}" for text in said)]
-    return "\n".join(lines) + "\n"
+            yield Prose(texts.say(key))
+            yield Bullets(tuple(texts.say(f"{prefix}_{name}") for name in items))
 
 
 def _rows(level: "Restated", stats: "LevelStats | None", texts: Texts) -> Iterator[list[str]]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from proa.bench.keep import combine_file, compare_file, quality_file
+from proa.bench.keep import combine_file, compare_file, import_file, quality_file
 from proa.bench.keep.kept import Kept
-from proa.cli.bench import combine_view, compare_view, quality_view
+from proa.cli.bench import combine_view, compare_view, import_results, quality_view
 from proa.cli.bench.report_sections import raw
 from proa.cli.page.blocks import Page, Section
 from proa.cli.texts import Texts
@@ -16,6 +16,7 @@ _PAGES: Mapping[str, tuple[str, Callable[[Any, Texts], Page]]] = {
     compare_file.KIND: ("bench_compare", compare_view.page_of),
     combine_file.KIND: ("bench_combine", combine_view.page_of),
     quality_file.KIND: ("bench_quality", quality_view.page_of),
+    import_file.KIND: ("bench_import", import_results.page_of),
 }
 VERDICTS: Mapping[str, str] = {
     "refused": "fail", "failing": "fail", "buffers": "fail", "different": "fail",

@@ -15,10 +15,11 @@ from proa.cli.texts import Texts
 
 def html_report(report: Mapping[str, Any], runs: Sequence[Kept], texts: Texts) -> str:
     """The whole page; the same report gives the same bytes."""
-    started = max(told["conditions"]["started_unix_s"] for told in report["runs"])
-    footer = texts.say(
-        "footer", version=report["proa"], date=f"{datetime.fromtimestamp(started, UTC):%Y-%m-%d}"
-    )
+    times = [
+        told["conditions"]["started_unix_s"] for told in report["runs"] if "conditions" in told
+    ]
+    date = f"{datetime.fromtimestamp(max(times), UTC):%Y-%m-%d}" if times else texts.say("not_told")
+    footer = texts.say("footer", version=report["proa"], date=date)
     style = (pkgutil.get_data(__package__, "page.css") or b"").decode()
     data = json.dumps(report, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     script = f'<script type="application/json" id="{DATA_ID}">{data}</script>\n'

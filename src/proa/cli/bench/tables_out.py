@@ -14,6 +14,7 @@ from proa.bench.compare.run import CompareResult
 from proa.bench.keep.kept import Kept
 from proa.bench.keep.run_file import KIND
 from proa.bench.quality.run import QualityResult
+from proa.bench.restate.document import ImportResult
 from proa.bench.run import RunResult
 from proa.bench.sample import RequestSample
 from proa.errors import FieldError, InputError
@@ -95,6 +96,10 @@ def _samples(result: Any) -> Iterator[tuple[dict[str, Any], RequestSample]]:
                     "is_probe": pair.is_probe,
                 }
                 yield from ((about, sample) for sample in pair.sides)
+        case ImportResult():
+            for file, level in zip(result.files, result.levels, strict=True):
+                told = {"source": file, "tool": level.tool}
+                yield from ((told, sample) for sample in level.samples)
         case CombineResult():
             for block in result.blocks:
                 about = {"round": block.round, "part": PARTS[block.part]}
