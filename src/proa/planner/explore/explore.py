@@ -162,8 +162,9 @@ def _winners(losses: Floats) -> dict[str, int]:
     """The row that is best in each measure, of equal ones by the other measures in their order."""
     found = {}
     for at, name in enumerate(MEASURES):
-        others = [losses[:, column] for column in reversed(range(len(MEASURES)))]
-        row = int(np.lexsort([*others, losses[:, at]])[0])
+        best = np.flatnonzero(losses[:, at] == losses[:, at].min())
+        others = [losses[best, column] for column in reversed(range(len(MEASURES)))]
+        row = int(best[np.lexsort(others)[0]])
         if np.isfinite(losses[row, at]):
             found[name] = row
     return found
