@@ -1,0 +1,55 @@
+"""What the end of a text leaves open: where something begins that more text may complete."""
+
+import re
+
+from proa.guard.addresses import may_have_address, open_address
+from proa.guard.runs import may_end_run, open_run
+
+HELD_CHARS = 64
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"[!-~]{1,64}\Z")
+_WORD_START = re.compile(r"[A-Za-z0-9_@+]")
+_WITH_DIGITS = (
+    re.compile(r"(?<!\d)\d{2,3}[가-힣] ?(?:\d{0,4} ?)?\Z"),  # a plate
+    re.compile(r"(?<!\d)\d{4} ?[년./-] ?\d{0,2} ?(?:[월./-] ?\d{0,2} ?일?)?\Z"),  # a date
+    re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}\Z"),  # an IBAN
+)
+_PEM = re.compile(r"-{1,5}[A-Z ]{0,60}-{0,5}\Z")
+_DOMAIN = re.compile(r"[A-Za-z0-9._%+'-]{0,64}@[A-Za-z0-9가-힣.-]{0,63}\Z")
+_ANY = re.compile(r"\S{1,64}\Z")
+
+
+def open_end(text: str, since: int, *, addresses: bool, any_word: bool) -> int:
+    """The first such place at or after `since`, `len(text)` where nothing is open.
+
+    `any_word`: the last word may become something whatever its letters.
+    """
+    last = text[-1:]
+    places = [len(text)]
+    if may_end_run(last):
+        places.append(open_run(text, since))
+    if last.isascii() and not last.isspace():
+        places.append(_word(text, since))
+    if last in ("-", " ") or "A" <= last <= "Z":
+        places.append(_place(_PEM, text, since))
+    if _DIGIT.search(text, since) is not None:
+        places += [_place(pattern, text, since) for pattern in _WITH_DIGITS]
+    if text.find("@", since) >= 0:
+        places.append(_place(_DOMAIN, text, since))
+    if addresses and may_have_address(text, since):
+        places.append(open_address(text, since))
+    if any_word:
+        places.append(_place(_ANY, text, since))
+    return min(places)
+
+
+def _word(text: str, since: int) -> int:
+    """The last word in ASCII, from its first letter or digit on."""
+    word = _WORD.search(text, since)
+    start = _WORD_START.search(text, word.start()) if word is not None else None
+    return len(text) if start is None else start.start()
+
+
+def _place(pattern: re.Pattern[str], text: str, since: int) -> int:
+    found = pattern.search(text, since)
+    return len(text) if found is None else found.start()

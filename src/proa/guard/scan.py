@@ -1,0 +1,185 @@
+"""Finds personal data and secrets in a text: start here.
+
+One pass finds runs of digits (`runs`), a few byte searches tell which other families can be
+in the text at all; each family then checks its own shapes. Everything takes linear time.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+
+from proa.errors import FieldError
+from proa.guard import accounts, addresses, companies, credentials, network, papers, phones
+from proa.guard.detectors import Detector, DetectorSpec
+from proa.guard.finding import Finding
+from proa.guard.open_end import HELD_CHARS, open_end
+from proa.guard.residents import residents
+from proa.guard.runs import LEAST_DIGITS, Run, runs, spoken_runs
+from proa.guard.types import TYPES
+
+_BEFORE_CHARS = 128
+_LONGEST_CHARS = 65_536
+
+OfRun = Callable[[Run], Iterator[Finding]]
+OfZone = Callable[[str, int, int], Iterator[Finding]]
+
+# A family with the least characters that one of its numbers has in a run.
+_RUN_FAMILIES: tuple[tuple[frozenset[str], OfRun, int], ...] = (
+    (frozenset(("resident_number", "foreigner_number", "corporate_number")), residents, 13),
+    (frozenset(("card",)), accounts.cards, 14),
+    (frozenset(("driver_licence",)), papers.licences, 12),
+    (frozenset(("business_number",)), companies.companies, 10),
+    (frozenset(("mobile_phone", "phone")), phones.phones, 9),
+    (frozenset(("foreign_phone",)), phones.foreign_phones, 8),
+    (frozenset(("health_insurance", "military_number")), papers.numbered, 8),
+    (frozenset(("bank_account",)), accounts.bank_accounts, 10),
+)
+# Families of a zone: a part of the text without Korean letters.
+_ZONE_FAMILIES: tuple[tuple[frozenset[str], OfZone], ...] = (
+    (frozenset(("passport",)), papers.passports),
+    (frozenset(("customs_code",)), papers.customs_codes),
+    (frozenset(("iban",)), accounts.ibans),
+    (frozenset(("api_key",)), credentials.api_keys),
+    (frozenset(("jwt",)), credentials.jwts),
+    (frozenset(("ci_di",)), papers.link_codes),
+)
+_ZONE = re.compile(f"[^가-힣]{{{LEAST_DIGITS},}}")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[A-Za-z]")
+_PARTED = re.compile(r"[.:][0-9A-Fa-f]{0,4}[.:]")
+_PLATE = re.compile(r"\d[가-힣] ?\d{4}")
+_SECRET = re.compile(r"[비패암Pp][밀번스호aAwW]")
+_BIRTH = re.compile(r"[생출bBdD][년일생iIoO]")
+
+
+class Scanner:
+    """Finds the `types` asked for (None: all) and those of the user's `detectors`.
+
+    With `private_addresses` IP addresses of private networks count, too.
+
+    Raises:
+        FieldError: a type that there is not, or a detector that cannot be used.
+    """
+
+    def __init__(
+        self,
+        types: frozenset[str] | None = None,
+        detectors: Sequence[DetectorSpec] = (),
+        *,
+        private_addresses: bool = True,
+    ) -> None:
+        self._detectors = tuple(Detector(spec) for spec in detectors)
+        wanted = TYPES if types is None else types
+        for name in wanted - TYPES - {detector.name for detector in self._detectors}:
+            raise FieldError("types", name, f"one of {', '.join(sorted(TYPES))}")
+        self._wanted = wanted
+        self._private = private_addresses
+        self._of_runs = [(find, least) for of, find, least in _RUN_FAMILIES if of & wanted]
+        self._of_zones = [find for of, find in _ZONE_FAMILIES if of & wanted]
+
+    def scan(self, text: str) -> list[Finding]:
+        """The findings in their order; of those that overlap the surest, then the longest."""
+        found = list(self._candidates(text))
+        if self._wanted is not TYPES:
+            names = {detector.name for detector in self._detectors}
+            found = [one for one in found if one.type in self._wanted or one.type in names]
+        return found if len(found) < 2 else _without_overlaps(found)
+
+    def _candidates(self, text: str) -> Iterator[Finding]:
+        wanted = self._wanted
+        if "@" in text and "email" in wanted:
+            yield from network.emails(text)
+        if "-----BEGIN " in text and "private_key" in wanted:
+            yield from credentials.private_keys(text)
+        if "password" in wanted and _SECRET.search(text) is not None:
+            yield from credentials.passwords(text)
+        for zone in _ZONE.finditer(text):
+            yield from self._in_zone(text, *zone.span())
+        for run in spoken_runs(text):
+            yield from phones.phones(run)
+        if _DIGIT.search(text) is not None:
+            yield from self._with_korean(text)
+        for detector in self._detectors:
+            yield from detector.find(text)
+
+    def _in_zone(self, text: str, start: int, end: int) -> Iterator[Finding]:
+        """What stands in a part of the text that has no Korean letters."""
+        if _LETTER.search(text, start, end) is not None:
+            for of_zone in self._of_zones:
+                yield from of_zone(text, start, end)
+        if "ip_address" in self._wanted and _PARTED.search(text, start, end) is not None:
+            yield from network.ip_addresses(text, start, end, private=self._private)
+        for run in runs(text, start, end):
+            length = len(run.norm)
+            for of_run, least in self._of_runs:
+                if length >= least:
+                    yield from of_run(run)
+
+    def _with_korean(self, text: str) -> Iterator[Finding]:
+        """What has Korean letters in it."""
+        wanted = self._wanted
+        if "address" in wanted:
+            yield from addresses.addresses(text)
+        if "birth_date" in wanted and _BIRTH.search(text) is not None:
+            yield from papers.birth_dates(text)
+        if "driver_licence" in wanted:
+            yield from papers.old_licences(text)
+        if "vehicle_plate" in wanted and _PLATE.search(text) is not None:
+            yield from papers.plates(text)
+
+    def scan_slices(self, text: str, chars: int) -> Iterator[list[Finding] | None]:
+        """The same in pieces of about `chars` characters, with None between them."""
+        start = 0
+        while start < len(text):
+            end = min(len(text), start + chars)
+            if end < len(text):
+                end = max(start + 1, self.may_begin(text[start:end]) + start)
+            found, begins = self._piece(text, start, end)
+            if begins is not None and end < len(text) and end - begins < _LONGEST_CHARS:
+                if begins > start:
+                    yield found
+                    yield None
+                    start = begins
+                else:
+                    chars *= 2  # one long finding: look at it as a whole
+                    yield None
+                continue
+            yield found
+            if end < len(text):
+                yield None
+            start = end
+
+    def _piece(self, text: str, start: int, end: int) -> tuple[list[Finding], int | None]:
+        """Findings that begin in a piece; the place of one that reaches its end, left out."""
+        first = max(0, start - _BEFORE_CHARS)
+        found = [
+            Finding(one.type, one.start + first, one.end + first, one.confidence)
+            for one in self.scan(text[first:end])
+            if one.start + first >= start
+        ]
+        if found and found[-1].end == end and found[-1].end - found[-1].start > HELD_CHARS:
+            return found[:-1], found[-1].start
+        return found, None
+
+    def may_begin(self, text: str) -> int:
+        """Where a candidate begins that the end of `text` leaves open; `len(text)` for none.
+
+        At most `HELD_CHARS` back. A text of Korean words alone leaves nothing open.
+        """
+        since = max(0, len(text) - HELD_CHARS)
+        any_word = bool(self._detectors)
+        return open_end(text, since, addresses="address" in self._wanted, any_word=any_word)
+
+
+def _without_overlaps(found: list[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
+    starts: list[int] = []
+    for one in sorted(found, key=lambda f: (-f.confidence, f.start - f.end, f.start)):
+        place = bisect_left(starts, one.start)
+        if place < len(kept) and kept[place].start < one.end:
+            continue
+        if place and kept[place - 1].end > one.start:
+            continue
+        starts.insert(place, one.start)
+        kept.insert(place, one)
+    return kept
