@@ -13,6 +13,7 @@ from proa.bench.level_search import (
     boundary_of_run,
     drift_of_run,
     hinge_of_run,
+    level_search,
     search_of,
 )
 from proa.bench.levels import level_stats
@@ -168,10 +169,84 @@ def test_visits_with_an_invalid_client_say_nothing_of_the_engine() -> None:
 def test_a_search_needs_an_slo_levels_and_users() -> None:
     assert search_of(msgspec.structs.replace(GOLDEN, slo=None)) is None
     assert search_of(msgspec.structs.replace(GOLDEN, users=(24,))) is None
-    assert search_of(msgspec.structs.replace(GOLDEN, rates=(1.0, 2.0))) is None
+    assert search_of(msgspec.structs.replace(GOLDEN, rates=(1.0,))) is None
     few = msgspec.structs.replace(
         GOLDEN, window=WindowSpec(requests=200), order=Order.ASCENDING, repeat_first=False
     )
     made = search_of(few)
     assert made is not None
     assert (made.visit_requests, made.ascending, made.repeat_first) == (200, True, False)
+
+
+class VirtualQueue:
+    """25 places, each request holds one for 2 s: 12.5 requests/s, and above that a queue."""
+
+    def __init__(self) -> None:
+        self._rng = random.Random(5)
+
+    def visit(self, level: LevelSpec, search: LevelSearch, window_s: float) -> LevelVisit:
+        assert level.rate is not None
+        free_s = [0.0] * 25
+        samples: list[RequestSample] = []
+        enough = search.enough(level)
+        at_s = 0.0
+        while at_s < 10 + window_s:
+            at_s += self._rng.expovariate(level.rate)
+            place = min(range(25), key=free_s.__getitem__)
+            begin_s = max(at_s, free_s[place])
+            free_s[place] = begin_s + 2.0
+            if at_s >= 10:
+                samples.append(self._sample(len(samples), level.rate, at_s, begin_s))
+                if enough(samples):
+                    break
+        window = LevelWindow(10.0, at_s, at_s, Cause.DURATION)
+        client = ClientHealth(verdict=Validity.VALID)
+        return LevelVisit(
+            level=level,
+            stats=level_stats(samples, window, client, slo=SLO),
+            result=VisitResult(
+                label=VisitLabel(0, None, level.rate), samples=samples, window=window,
+                client=client, next_number=0,
+            ),
+        )  # fmt: skip
+
+    def _sample(self, number: int, rate: float, sent_s: float, begin_s: float) -> RequestSample:
+        return RequestSample(
+            number=number, target="t", level=0, user=number, rate=rate, sent_s=sent_s,
+            scheduled_s=sent_s, first_content_s=begin_s + 0.1, last_content_s=begin_s + 2.0,
+            end_s=begin_s + 2.0, output_tokens=60,
+        )  # fmt: skip
+
+
+def test_rates_are_searched_as_users_are() -> None:
+    """The queue of 25 places: its capacity is 12.5/s, and 2 s of waiting come just below it."""
+    spec = RunSpec(
+        targets=TARGETS, rates=(5.0, 10.0, 15.0, 20.0), slo=SLO, seed=3,
+        window=WindowSpec(duration_s=60.0),
+    )  # fmt: skip
+    made, queue = search_of(spec), VirtualQueue()
+    assert made is not None
+    search = LevelSearch(made, SLO, seed=3, is_open=True)
+    visits: list[LevelVisit] = []
+    while (level := search.next_level(visits)) is not None:
+        visits.append(queue.visit(level, search, 60.0))
+    found = boundary_of_run(spec, visits)
+    assert found is not None
+    assert (found.passes, found.fails, found.decided) == (10.0, 15.0, True)
+    assert found.estimate == pytest.approx(12.5, abs=0.7)
+    said = boundary_text(found, SLO, "en", of_rates=True)
+    assert said.startswith("10 requests/s keep ≥ 30 tok/s, TTFT ≤ 2 s (")
+    assert "15 requests/s do not; boundary 1" in said
+    assert "초당 10건에서는" in boundary_text(found, SLO, "ko", of_rates=True)
+
+
+def test_a_growing_queue_is_no_early_pass() -> None:
+    search = level_search(RunSpec(targets=TARGETS, rates=(5.0, 10.0), slo=SLO, search=True))
+    assert search is not None
+    search.next_level([])
+    enough = search.enough(LevelSpec(rate=10.0))
+    queue = VirtualQueue()
+    good = [queue._sample(n, 10.0, n / 10, n / 10) for n in range(320)]
+    bad = [queue._sample(n, 10.0, n / 10, n / 10 + 9) for n in range(320)]
+    assert not any(enough(good[:count]) for count in range(1, 321))
+    assert any(enough(bad[:count]) for count in range(1, 321))

@@ -10,6 +10,7 @@ from proa.bench.level_search import boundary_of_run, drift_of_run, hinge_of_run
 from proa.bench.limits import reasons_of
 from proa.bench.remark import each_once
 from proa.bench.run import LevelVisit, RunResult
+from proa.bench.run_spec import RunSpec
 from proa.bench.statistics.boundary import Boundary
 
 SCHEMA = 1
@@ -26,7 +27,7 @@ def document(result: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "levels": [_level(visit) for visit in result.visits],
-        "boundary": _boundary(boundary_of_run(result.spec, result.visits)),
+        "boundary": _boundary(boundary_of_run(result.spec, result.visits), result.spec),
         "hinge": msgspec.to_builtins(hinge_of_run(result.visits)),
         "reasons": msgspec.to_builtins(reasons_of(result.visits, result.spec.slo)),
         "client": _client(result),
@@ -37,14 +38,14 @@ def document(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _boundary(found: Boundary | None) -> dict[str, Any] | None:
-    """Whole users are whole numbers."""
+def _boundary(found: Boundary | None, spec: RunSpec) -> dict[str, Any] | None:
+    """Of users or of rates; whole numbers are written as such."""
     if found is None:
         return None
     told: dict[str, Any] = msgspec.to_builtins(found)
     loads = ("passes", "fails", "estimate", "low", "high")
     whole = {key: int(told[key]) for key in loads if told[key] is not None and told[key] % 1 == 0}
-    return told | whole
+    return told | whole | {"of": "rate" if spec.rates else "users"}
 
 
 def _level(visit: LevelVisit) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from proa.bench.health import Validity
 from proa.bench.run_spec import LevelSpec, Order, RunSpec
@@ -17,8 +15,15 @@ from proa.bench.statistics.drift import Drift, drift_between
 from proa.bench.statistics.effective import standard_error
 from proa.bench.statistics.evidence import Evidence, pooled, verdict_of
 from proa.bench.statistics.hinge import GapSample, Hinge, hinge_fit
-from proa.bench.statistics.margins import evidence_of, question_of
-from proa.bench.statistics.search import Ask, SearchSpec, is_time_to_look, next_level, users_search
+from proa.bench.statistics.margins import evidence_of, in_flight, question_of
+from proa.bench.statistics.search import (
+    Ask,
+    SearchSpec,
+    is_time_to_look,
+    next_level,
+    rates_search,
+    users_search,
+)
 from proa.bench.statistics.sequential import Verdict
 from proa.bench.visit import Enough
 
@@ -27,31 +32,42 @@ if TYPE_CHECKING:
 
 
 def search_of(spec: RunSpec) -> SearchSpec | None:
-    """What to search; None where a run has no SLO, one level, or an open loop."""
-    if spec.slo is None or spec.workload.trace or spec.rates or len(set(spec.users)) < 2:
+    """What to search; None where a run has no SLO, one level, or a trace."""
+    levels = set(spec.rates or spec.users)
+    if spec.slo is None or spec.workload.trace or len(levels) < 2:
         return None
-    made = users_search(
-        spec.users,
-        question=question_of(spec.slo),
-        ascending=spec.order is Order.ASCENDING,
-        repeat_first=spec.repeat_first,
-    )
-    if spec.window.requests is None:
-        return made
-    return msgspec.structs.replace(made, visit_requests=spec.window.requests)
+    fields: dict[str, Any] = {
+        "question": question_of(spec.slo),
+        "ascending": spec.order is Order.ASCENDING,
+        "repeat_first": spec.repeat_first,
+    }
+    if spec.window.requests is not None:
+        fields["visit_requests"] = spec.window.requests
+    elif spec.rates and spec.window.duration_s is not None:
+        mean = math.fsum(spec.rates) / len(spec.rates)
+        fields["visit_requests"] = max(1, round(mean * spec.window.duration_s))
+    return rates_search(spec.rates, **fields) if spec.rates else users_search(spec.users, **fields)
 
 
 def level_search(spec: RunSpec) -> "LevelSearch | None":
     """The search that a run asks for; None where it asks for none."""
     made = search_of(spec) if spec.search else None
-    return None if made is None or spec.slo is None else LevelSearch(made, spec.slo, seed=spec.seed)
+    return (
+        None
+        if made is None or spec.slo is None
+        else LevelSearch(made, spec.slo, seed=spec.seed, is_open=bool(spec.rates))
+    )
 
 
 class LevelSearch:
     """Give `next_level` and `enough` to a `BenchRun`; `slo` is what `search` asks about."""
 
-    def __init__(self, search: SearchSpec, slo: SloSpec, *, seed: int) -> None:
+    def __init__(
+        self, search: SearchSpec, slo: SloSpec, *, seed: int, is_open: bool = False
+    ) -> None:
+        """`is_open`: loads are rates of an open loop."""
         self._search = search
+        self._is_open = is_open
         self._slo = slo
         self._rng = random.Random(seed)
         self._history: list[Evidence] = []
@@ -62,26 +78,41 @@ class LevelSearch:
         new = visits[len(self._history) :]
         self._history += [evidence_of_visit(visit, self._slo) for visit in new]
         self._ask = next_level(self._history, self._search, self._rng)
-        return None if self._ask is None else LevelSpec(users=round(self._ask.load))
+        if self._ask is None:
+            return None
+        if self._is_open:
+            return LevelSpec(rate=self._ask.load)
+        return LevelSpec(users=round(self._ask.load))
 
     def enough(self, level: LevelSpec) -> Enough:
-        """Whether the visit's requests settle the level, with those of its earlier visits."""
-        load = float(level.users or 0)
+        """Whether the visit's requests settle the level, with those of its earlier visits.
+
+        In an open loop only that it fails: a queue that grows is seen late, so that a pass
+        needs the whole window.
+        """
+        load = load_of(level)
         earlier = [one for one in self._history if one.load == load]
         effect = pooled(self._history)[1]
-        most = self._search.visit_requests if self._ask is None else self._ask.requests
+        most: float = self._search.visit_requests if self._ask is None else self._ask.requests
+        if self._is_open:
+            most = math.inf  # the window ends it
 
         def enough(samples: Sequence[RequestSample]) -> bool:
             count = len(samples)
             if count >= most:
                 return True
-            if not is_time_to_look(count, load):
+            if not is_time_to_look(count, in_flight(samples, load)):
                 return False
             now = evidence_of(samples, self._slo, load=load)
             verdict = verdict_of([*earlier, now], self._search.question, effect)
-            return verdict is not Verdict.OPEN
+            return verdict is Verdict.FAIL if self._is_open else verdict is not Verdict.OPEN
 
         return enough
+
+
+def load_of(level: LevelSpec) -> float:
+    """Users or requests per second; 0 for a trace."""
+    return float(level.users or level.rate or 0.0)
 
 
 def evidence_of_visit(visit: "LevelVisit", slo: SloSpec) -> Evidence:
@@ -91,12 +122,12 @@ def evidence_of_visit(visit: "LevelVisit", slo: SloSpec) -> Evidence:
         UpstreamError: no success had a metric that the SLO bounds.
     """
     if visit.result.client.verdict is Validity.INVALID:
-        return Evidence(load=float(visit.level.users or 0), requests=0, mean=0.0)
+        return Evidence(load=load_of(visit.level), requests=0, mean=0.0)
     samples = visit.result.samples
     begin_s = min((sample.sent_s for sample in samples), default=visit.result.window.start_s)
     return evidence_of(
         samples, slo,
-        load=float(visit.level.users or 0), seconds=visit.result.window.end_s - begin_s,
+        load=load_of(visit.level), seconds=visit.result.window.end_s - begin_s,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from proa.bench.gauge_stats import GPU, GaugeSummary
 from proa.bench.health import Validity
+from proa.bench.level_search import load_of
 from proa.bench.run import LevelVisit
 from proa.bench.slo import Bound, SloSpec
 
@@ -61,8 +62,12 @@ def reasons_of(visits: Sequence[LevelVisit], slo: SloSpec | None) -> list[Reason
     if not measured:
         return []
     failed = [visit for visit in measured if visit.stats.verdict == "fail"]
-    at = min(failed, key=_load) if failed else max(measured, key=_load)
-    lowest = min(measured, key=_load)
+    at = (
+        min(failed, key=lambda visit: load_of(visit.level))
+        if failed
+        else max(measured, key=lambda visit: load_of(visit.level))
+    )
+    lowest = min(measured, key=lambda visit: load_of(visit.level))
     found = list(_held(at, lowest, slo))
     if not found:
         found = [(Limit.LOWEST if failed and at is lowest else Limit.UNKNOWN, {})]
@@ -187,10 +192,6 @@ def _misses(at: LevelVisit, slo: SloSpec, metric: str) -> float:
 
 def _kept(value: float | None, bounds: Sequence[Bound]) -> bool:
     return value is not None and all(bound.holds(value) for bound in bounds)
-
-
-def _load(visit: LevelVisit) -> float:
-    return float(visit.level.users or visit.level.rate or 0.0)
 
 
 def _engines(at: LevelVisit) -> list[Mapping[str, GaugeSummary]]:

@@ -1,6 +1,7 @@
 """Which level next: each rung, then near the boundary, then the first one again."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from proa.bench.statistics.search import (
     is_over,
     is_time_to_look,
     next_level,
+    rates_search,
     users_search,
 )
 from proa.errors import FieldError
@@ -104,3 +106,14 @@ def test_visits_that_tell_nothing_end_the_search() -> None:
 def test_no_levels_is_an_error() -> None:
     with pytest.raises(FieldError, match="levels"):
         users_search(())
+
+
+@pytest.mark.parametrize("ladder", [(5.0, 10.0, 15.0), (0.5, 1.0, 40.0), (3.3, 7.7)])
+def test_rates_have_places_between_them(ladder: tuple[float, ...]) -> None:
+    grid = rates_search(ladder).grid
+    assert set(ladder) <= set(grid)
+    assert list(grid) == sorted(set(grid))
+    assert (grid[-1], len(grid) <= 203) == (max(ladder), True)
+    rung = min(high - low for low, high in pairwise((0.0, *sorted(ladder))))
+    widest = max(high - low for low, high in pairwise((0.0, *grid)))
+    assert widest <= max(rung / 8, ladder[-1] / 200) * 1.51

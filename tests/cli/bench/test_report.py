@@ -6,13 +6,16 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.bench.keep.kept_runs import written
 from tests.cli.bench.kept_files import checked
 
+from proa.cli.bench.report_sections import verdict
 from proa.cli.main import main
-from proa.cli.texts import texts_of
+from proa.cli.page.blocks import Prose
+from proa.cli.texts import Texts, texts_of
 
 CONTRACT = """
 [contract]
@@ -147,3 +150,27 @@ def test_both_languages_have_the_same_texts(verb: str) -> None:
     for key, text in texts["en"].items():
         names = re.findall(r"\{(\w*)", text)
         assert sorted(re.findall(r"\{(\w*)", texts["ko"][key])) == sorted(names), key
+
+
+@pytest.mark.parametrize(
+    ("language", "of", "said"),
+    [
+        ("en", "users", "24 users keep it, 32 users do not; the boundary is at 27 users "),
+        ("en", "rate", "10 requests/s keep it, 15 requests/s do not; the boundary is at 12.5 "),
+        ("ko", "users", "24명까지는 지키고 32명에서는 지키지 못합니다. 한계는 27명입니다"),
+        (
+            "ko",
+            "rate",
+            "초당 10건까지는 지키고 초당 15건에서는 지키지 못합니다. 한계는 초당 12.5건",
+        ),
+    ],
+)
+def test_a_boundary_has_the_unit_of_its_load(language: str, of: str, said: str) -> None:
+    of_users = {"passes": 24, "fails": 32, "estimate": 27, "low": 26, "high": 28}
+    of_rates = {"passes": 10, "fails": 15, "estimate": 12.5, "low": 11.25, "high": 12.5}
+    boundary = (of_users if of == "users" else of_rates) | {
+        "of": of, "confidence": 0.9, "decided": True,
+    }  # fmt: skip
+    told: dict[str, Any] = {"stopped": None, "levels": [], "boundary": boundary, "reasons": []}
+    blocks = verdict(told | {"conditions": {"slo": None}}, Texts("bench_report", language))
+    assert said in "".join(block.text for block in blocks if isinstance(block, Prose))

@@ -1,8 +1,8 @@
 """The tables of a kept file, and who may read them.
 
-A file holds one measurement of one kind (`about.kind`: run, compare, combine, quality, import). Times
-are seconds of its monotonic clock, 0 at its start; a run's `start` has that zero on the client's
-monotonic and on the wall clock. Floats are SQLite's REAL, the same 64 bits. NULL is "not
+A file holds one measurement of one kind (`about.kind`: run, compare, combine, quality, import).
+Times are seconds of its monotonic clock, 0 at its start; a run's `start` has that zero on the
+client's monotonic and on the wall clock. Floats are SQLite's REAL, the same 64 bits. NULL is "not
 measured".
 """
 

@@ -25,7 +25,8 @@ def evidence_of(
 ) -> Evidence:
     """What one visit says; `samples` may hold warm-up and fillers, which do not count.
 
-    In the order of their sending, without those that MSER-5 finds unsteady by TPOT.
+    In the order of their sending, without those that MSER-5 finds unsteady by TPOT. In an open
+    loop, `load` is a rate, and how many are in flight together is by Little's law.
 
     Raises:
         UpstreamError: no success has a metric that the SLO bounds.
@@ -55,7 +56,7 @@ def _share_evidence(
     """
     count = len(samples)
     kept = [float(is_ok(sample, slo)) for sample in samples]
-    batches = batch_variance(kept, round(load))
+    batches = batch_variance(kept, in_flight(samples, load))
     allowed = 1 - question_of(slo).threshold
     bad = count - sum(kept)
     if slo.error_rate is not None:
@@ -69,11 +70,20 @@ def _share_evidence(
     return Evidence(load=load, requests=count, mean=mean, batches=batches, seconds=seconds)
 
 
+def in_flight(samples: Sequence[RequestSample], load: float) -> int:
+    """Requests at one time: the users, or rate x mean time of an answer."""
+    if not samples or samples[0].rate is None:
+        return round(load)
+    times_s = [s.e2e_s for s in samples if s.e2e_s is not None]
+    return math.ceil(load * math.fsum(times_s) / len(times_s)) if times_s else 1
+
+
 def _mean_evidence(
     samples: Sequence[RequestSample], slo: SloSpec, load: float, seconds: float
 ) -> Evidence:
     """Of the bound that is kept least surely; margins are shares of the bound."""
-    found = [_of_margins(margins, load, seconds) for margins in _margins(samples, slo)]
+    together = in_flight(samples, load)
+    found = [_of_margins(m, load, seconds, together) for m in _margins(samples, slo)]
     return min(found, key=_sureness)
 
 
@@ -90,13 +100,13 @@ def _margin(value: float, bound: Bound) -> float:
     return apart / bound.value if bound.value else apart
 
 
-def _of_margins(margins: list[float], load: float, seconds: float) -> Evidence:
+def _of_margins(margins: list[float], load: float, seconds: float, together: int) -> Evidence:
     count = len(margins)
     mean = math.fsum(margins) / count if count else 0.0
     spread = math.fsum((one - mean) ** 2 for one in margins) / max(count - 1, 1)
     return Evidence(
         load=load, requests=count, mean=mean, deviation=math.sqrt(spread),
-        batches=batch_variance(margins, round(load)), seconds=seconds,
+        batches=batch_variance(margins, together), seconds=seconds,
     )  # fmt: skip
 
 

@@ -7,8 +7,10 @@ is short enough. At the end the first level comes once more, to tell drift.
 Source: Waeber, Frazier & Henderson 2013, Bisection search with noisy responses.
 """
 
+import math
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -20,6 +22,9 @@ from proa.errors import FieldError
 _LEAST_REQUESTS = 16
 _LOOK_EVERY = 8
 _BLIND_VISITS = 6
+_PLACES_A_RUNG = 8
+_MOST_PLACES = 200
+_MANY_REQUESTS = 1_000_000  # a visit of an open loop lasts as long as its window
 
 
 class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +67,24 @@ def users_search(ladder: Sequence[int], **fields: Any) -> SearchSpec:
     return msgspec.structs.replace(made, **fields)
 
 
+def rates_search(ladder: Sequence[float], **fields: Any) -> SearchSpec:
+    """Over rates: an eighth of the shortest rung is a place, and every rate asked is one.
+
+    The rung below the first is from 0. Of a ladder with very uneven rungs there are 200 places
+    at most, and the rates asked.
+    """
+    asked = sorted(set(ladder))
+    top = asked[-1] if asked else 0.0
+    rungs = [high - low for low, high in pairwise([0.0, *asked])]
+    step = max(min(rungs, default=0.0) / _PLACES_A_RUNG, top / _MOST_PLACES)
+    steps = [round(step * n, 9) for n in range(1, math.floor(top / step + 1e-9) + 1)] if top else []
+    near = [place for place in steps if all(abs(place - rate) > step / 2 for rate in asked)]
+    made = SearchSpec(
+        ladder=tuple(ladder), grid=tuple(sorted((*asked, *near))), most_requests=_MANY_REQUESTS
+    )
+    return msgspec.structs.replace(made, **fields)
+
+
 def next_level(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random) -> Ask | None:
     """The next visit; None where the search is over."""
     seen = {one.load for one in history}
@@ -77,9 +100,12 @@ def next_level(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random
     return None
 
 
-def is_time_to_look(count: int, load: float) -> bool:
-    """Whether a visit with `count` requests may be judged: each 8, once each user has ended one."""
-    return count >= max(_LEAST_REQUESTS, load) and count % _LOOK_EVERY == 0
+def is_time_to_look(count: int, together: float) -> bool:
+    """Whether a visit with `count` requests may be judged.
+
+    Each 8, once as many have ended as are in flight together.
+    """
+    return count >= max(_LEAST_REQUESTS, together) and count % _LOOK_EVERY == 0
 
 
 def is_over(history: Sequence[Evidence], spec: SearchSpec) -> bool:

@@ -52,16 +52,24 @@ def boundary_told(boundary: Document, texts: Texts) -> str:
     if boundary["estimate"] is None:
         return texts.say("boundary_open")
     return texts.say(
-        "boundary_told", estimate=number(boundary["estimate"], 0), **_ends(boundary, texts)
+        "boundary_told",
+        estimate=_at(boundary["estimate"], boundary, texts),
+        **_ends(boundary, texts),
     )
+
+
+def _at(load: float, boundary: Document, texts: Texts) -> str:
+    """A load of the boundary with its unit."""
+    is_rate = boundary["of"] == "rate"
+    return load_told(None if is_rate else round(load), load if is_rate else None, texts)
 
 
 def _ends(boundary: Document, texts: Texts) -> dict[str, Any]:
     high = boundary["high"]
     return {
         "confidence": boundary["confidence"],
-        "low": number(boundary["low"], 0),
-        "high": texts.say("unbounded") if high is None else number(high, 0),
+        "low": f"{boundary['low']:g}",
+        "high": texts.say("unbounded") if high is None else _at(high, boundary, texts),
     }
 
 
@@ -93,16 +101,18 @@ def _boundary(boundary: Document, texts: Texts) -> str:
     if both and boundary["estimate"] is not None:
         return texts.say(
             "boundary_sentence",
-            passes=number(boundary["passes"], 0),
-            fails=number(boundary["fails"], 0),
-            estimate=number(boundary["estimate"], 0),
+            passes=_at(boundary["passes"], boundary, texts),
+            fails=_at(boundary["fails"], boundary, texts),
+            estimate=_at(boundary["estimate"], boundary, texts),
             **_ends(boundary, texts),
         )
     if boundary["decided"] and boundary["estimate"] is not None:
-        estimate = number(boundary["estimate"], 0)
+        estimate = _at(boundary["estimate"], boundary, texts)
         return texts.say("boundary_sentence_short", estimate=estimate, **_ends(boundary, texts))
-    key = "boundary_sentence_above" if boundary["high"] is None else "boundary_sentence_open"
-    sentence = texts.say(key, **_ends(boundary, texts))
+    ends, key = _ends(boundary, texts), "boundary_sentence_open"
+    if boundary["high"] is None:
+        ends, key = ends | {"low": _at(boundary["low"], boundary, texts)}, "boundary_sentence_above"
+    sentence = texts.say(key, **ends)
     more, minutes = boundary.get("more_requests"), boundary.get("more_minutes")
     if more is None or minutes is None:
         return sentence

@@ -47,7 +47,11 @@ def _notes(result: RunResult, texts: Texts) -> list[str]:
     notes = []
     boundary = boundary_of_run(result.spec, result.visits)
     if boundary is not None and result.spec.slo is not None:
-        notes.append(boundary_text(boundary, result.spec.slo, texts.language))
+        notes.append(
+            boundary_text(
+                boundary, result.spec.slo, texts.language, of_rates=bool(result.spec.rates)
+            )
+        )
     phrases = Texts("bench_report", texts.language)
     notes += reasons_told(reasons_of(result.visits, result.spec.slo), phrases)
     verdict = worst(visit.stats.client.verdict for visit in result.visits)
