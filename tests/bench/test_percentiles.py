@@ -1,6 +1,7 @@
 """Percentiles that are told only where their number carries them."""
 
 import random
+from statistics import fmean
 
 import pytest
 
@@ -50,3 +51,27 @@ def test_intervals_hold_the_truth_as_often_as_they_say(share: float) -> None:
         found = interval(sorted(dice.random() for _ in range(120)), share)
         held += found is not None and found[0] <= share <= found[1]
     assert held >= 0.92 * 300
+
+
+def test_intervals_of_requests_that_run_together_hold_the_truth() -> None:
+    """Waves of 10 requests with 40 % of their variance in common; the true median is 0."""
+    dice = random.Random(8)
+    hits = {0: 0, 10: 0}
+    for _ in range(300):
+        waves = [dice.gauss(0, 0.4**0.5) for _ in range(16)]
+        values = [wave + dice.gauss(0, 0.6**0.5) for wave in waves for _ in range(10)]
+        for together in hits:
+            found = summary(values, together=together).p50_interval
+            assert found is not None
+            hits[together] += found[0] <= 0 <= found[1]
+    assert hits[0] / 300 < 0.80
+    assert hits[10] / 300 >= 0.92
+
+
+def test_independent_values_count_in_full() -> None:
+    dice = random.Random(9)
+    alike = [summary([dice.random() for _ in range(160)], together=8) for _ in range(40)]
+    assert fmean(one.effective_n or 0.0 for one in alike) > 125
+    assert summary([1.0] * 20, together=4).effective_n == 20
+    assert summary([], together=4).effective_n is None
+    assert summary(range(100)).p50_interval == summary(range(100), together=0).p50_interval

@@ -18,6 +18,7 @@ from proa.bench.percentiles import Summary, summary
 from proa.bench.remark import Remark
 from proa.bench.sample import RequestSample, TokenSource
 from proa.bench.slo import LENGTH_TOLERANCE, SloSpec, attainment, passes
+from proa.bench.statistics.margins import in_flight
 from proa.bench.token_window import tokens_within
 from proa.bench.window import LevelWindow
 
@@ -127,25 +128,30 @@ def level_stats(
     Raises:
         UpstreamError: the SLO bounds a metric that no success has.
     """
-    measured = [s for s in samples if not (s.is_warmup or s.is_filler or s.is_stopped)]
+    measured = sorted(
+        (s for s in samples if not (s.is_warmup or s.is_filler or s.is_stopped)),
+        key=lambda sample: sample.sent_s,
+    )
     good = [s for s in measured if s.failure is None]
     failed = len(measured) - len(good)
     is_open = any(s.scheduled_s is not None for s in measured)
+    users, rate = (next((getattr(s, name) for s in samples), None) for name in ("users", "rate"))
+    together = in_flight(measured, users or rate or 1.0)
 
     def times(name: str) -> Summary:
-        return summary([getattr(s, name) for s in good], failures=failed)
+        return summary([getattr(s, name) for s in good], failures=failed, together=together)
 
     def speeds(name: str) -> Summary:
         values = [getattr(s, name) for s in good]
-        return summary(values, failures=failed, higher_is_better=True)
+        return summary(values, failures=failed, higher_is_better=True, together=together)
 
     tokens = tokens_within(samples, start_s=window.start_s, end_s=window.end_s)
     lengths = _length(good, "input"), _length(good, "output")
     cache = cache or CacheStats()
     within = gauges_within(gauges, start_s=window.start_s, end_s=window.end_s)
     return LevelStats(
-        users=next((s.users for s in samples), None),
-        rate=next((s.rate for s in samples), None),
+        users=users,
+        rate=rate,
         requests=len(measured),
         errors=failed,
         failures=dict(Counter(str(s.failure) for s in measured if s.failure is not None)),
@@ -153,8 +159,8 @@ def level_stats(
         ttft_s=times("ttft_s"),
         visible_ttft_s=times("visible_ttft_s"),
         first_byte_s=times("first_byte_after_s"),
-        itl_s=summary([gap for s in good for gap in s.gaps_s]),
-        itl_per_request_s=summary([_mean_gap(s) for s in good], failures=failed),
+        itl_s=summary([gap for s in good for gap in s.gaps_s], together=together),
+        itl_per_request_s=summary([_mean_gap(s) for s in good], failures=failed, together=together),
         tpot_s=times("tpot_s"),
         e2e_s=times("e2e_s"),
         user_tokens_per_s=speeds("user_tokens_per_s"),
