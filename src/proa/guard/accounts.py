@@ -8,7 +8,7 @@ from proa.guard.finding import Finding
 from proa.guard.runs import Run
 
 _CARD = re.compile(
-    r"(?<![\d-])(?:\d{4}([- .]?)\d{4}\1\d{4}\1\d{4}|\d{4}([- ]?)\d{6}\2\d{4,5})(?!\d|-\d)"
+    r"(?<![\d-])(?<!\d\.)(?:\d{4}([- .]?)\d{4}\1\d{4}\1\d{4}|\d{4}([- ]?)\d{6}\2\d{4,5})(?!\d|-\d)"
 )
 _ISSUERS = re.compile(
     r"4|5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720|3[47]|30[0-5]|36|3[89]|35|6011|62|64[4-9]|65|60|81|9"
@@ -24,6 +24,7 @@ _ACCOUNT_WORDS = re.compile(
     "|kb국민|은행"
 )
 _SHORT_CONTEXT = 30
+_LABEL_CHARS = 12
 _IBAN = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])",
     re.ASCII,
@@ -41,10 +42,17 @@ def cards(run: Run) -> Iterator[Finding]:
         words = run.before(found.start())
         is_told = _CARD_WORDS.search(words) is not None
         is_parted = bool(found[1] or found[2])
-        if not is_told and (_ORDER_WORDS.search(words) or (digits[0] == "9" and not is_parted)):
+        if not is_told and _is_order(words, digits, is_parted=is_parted):
             continue
         confidence = 0.98 if is_told else 0.9 if is_parted else 0.7
         yield Finding("card", run.at(found.start()), run.end_of(found.end()), confidence)
+
+
+def _is_order(words: str, digits: str, *, is_parted: bool) -> bool:
+    """Whether it is likelier some number of an order: bare digits are it sooner than groups."""
+    if is_parted:
+        return _ORDER_WORDS.search(words[-_LABEL_CHARS:]) is not None
+    return digits[0] == "9" or _ORDER_WORDS.search(words) is not None
 
 
 def _fits(digits: str) -> bool:

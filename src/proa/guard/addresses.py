@@ -24,6 +24,14 @@ _OPEN = re.compile(
     r"(?: [가-힣0-9·.-]{0,14}(?: ?\d{0,4}(?:번|번길|길)?)?"
     r"(?: ?[\d-]{0,9}(?:번지?)?)?(?:,? ?\d{0,5}[동층호]?){0,3}(?: ?\([가-힣0-9, ]{0,30})?)?\Z"
 )
+_NAMES = [
+    short + rest
+    for short in _SHORT.split("|")
+    for rest in ("특별자치시", "특별자치도", "특별시", "광역시", "도")
+] + [f"{long}도" for long in _LONG.split("|")]
+_NAME_BEGINS = frozenset(name[:end] for name in _NAMES for end in range(1, len(name)))
+_NAME_MAX_CHARS = max(map(len, _NAME_BEGINS))
+_LAST_NAME = re.compile(rf"(?<![가-힣])[가-힣]{{1,{_NAME_MAX_CHARS}}}\Z")
 
 
 def addresses(text: str) -> Iterator[Finding]:
@@ -47,3 +55,9 @@ def open_address(text: str, since: int) -> int:
     """Where an address begins that the end of the text may go on with; else its length."""
     found = _OPEN.search(text, since)
     return found.start() if found is not None else len(text)
+
+
+def open_name(text: str, since: int) -> int:
+    """Where the beginning of a province's or a city's name stands at the end of the text."""
+    found = _LAST_NAME.search(text, max(since, len(text) - _NAME_MAX_CHARS))
+    return found.start() if found is not None and found.group() in _NAME_BEGINS else len(text)

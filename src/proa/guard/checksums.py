@@ -8,6 +8,8 @@ _BUSINESS = (1, 3, 7, 1, 3, 7, 1, 3, 5)
 _CENTURIES = {"9": 1800, "0": 1800, "1": 1900, "2": 1900, "5": 1900, "6": 1900,
               "3": 2000, "4": 2000, "7": 2000, "8": 2000}  # fmt: skip
 
+_LAST_BORN = 2049  # the digits of the century tell no later ones
+
 
 def _weighted(digits: str, weights: Sequence[int]) -> int:
     return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
@@ -43,6 +45,11 @@ def corporate(digits: str) -> bool:
     return (10 - _weighted(digits, (1, 2) * 6) % 10) % 10 == int(digits[12])
 
 
+def article(digits: str) -> bool:
+    """EAN-13: weights 1 and 3 in turn, a multiple of ten."""
+    return _weighted(digits, (1, 3) * 6 + (1,)) % 10 == 0
+
+
 def iban(text: str) -> bool:
     """ISO 7064 MOD 97-10 of the number with its first four characters at the end."""
     turned = text[4:] + text[:4]
@@ -53,6 +60,8 @@ def born(digits: str) -> int | None:
     """The year of birth that a resident number begins with; None where that is no date."""
     century = _CENTURIES[digits[6]]
     year, month, day = century + int(digits[:2]), int(digits[2:4]), int(digits[4:6])
+    if year > _LAST_BORN:
+        return None
     try:
         date(year, month, day)
     except ValueError:

@@ -15,7 +15,8 @@ _DOMAIN = re.compile(
 )
 _V4 = re.compile(r"(?<![\d.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\d]|\.\d)", re.ASCII)
 _V6 = re.compile(
-    r"(?<![\w:.])[0-9A-Fa-f:]{2,39}(?:(?<=:)\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])", re.ASCII
+    r"(?<![\w.])(?<![0-9A-Fa-f:]:)(?<!::)(?:::|[0-9A-Fa-f]{1,4}:)[0-9A-Fa-f:]{0,37}(?:(?<=:)\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])",
+    re.ASCII,
 )
 _VERSION = re.compile(r"(?:version|버전|ver\.?|release|v) ?$")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from proa.guard.addresses import may_have_address, open_address
+from proa.guard.addresses import may_have_address, open_address, open_name
 from proa.guard.runs import may_end_run, open_run
 
 HELD_CHARS = 64
@@ -38,6 +38,8 @@ def open_end(text: str, since: int, *, addresses: bool, any_word: bool) -> int:
         places.append(_place(_DOMAIN, text, since))
     if addresses and may_have_address(text, since):
         places.append(open_address(text, since))
+    if addresses and "가" <= last <= "힣":
+        places.append(open_name(text, since))
     if any_word:
         places.append(_place(_ANY, text, since))
     return min(places)

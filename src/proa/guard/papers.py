@@ -23,8 +23,8 @@ _INSURANCE_WORDS = re.compile("건강보험|보험증|health insurance")
 _MILITARY = re.compile(r"(?<![\d-])\d{2}-\d{5,8}(?!\d|-\d)")
 _MILITARY_WORDS = re.compile("군번|military (?:no|num|id)|service number")
 _PLATE = re.compile(
-    r"(?<![\d.,])\d{2,3}(?P<use>[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호])"
-    r"(?P<gap> ?)\d{4}(?![\d.,:%]|-\d)"
+    r"(?<!\d)(?<!\d[.,])\d{2,3}(?P<use>[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호])"
+    r"(?P<gap> ?)\d{4}(?![\d%]|[.,:-]\d)"
 )
 _PLATE_WORDS = re.compile("차량|차 ?번호|번호판|자동차|주차|vehicle|plate")
 _AMOUNT = re.compile(r" ?[억만천원명개건년월일시분초회배층호동]")

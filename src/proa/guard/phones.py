@@ -8,11 +8,11 @@ from proa.guard.runs import Run
 
 _GAP = r"(?:[-. )]|\) )?"
 _MOBILE = re.compile(
-    r"(?<![\d-])(?:82[-. ]?(?:\(0\) ?|0)?|0)"
+    r"(?<![\d-])(?<!\d\.)(?:82[-. ]?(?:\(0\) ?|0)?|0)"
     rf"1(?:0{_GAP}\d{{4}}|[16-9]{_GAP}\d{{3,4}})[-. ]?\d{{4}}(?!\d|-\d)"
 )
 _LAND = re.compile(
-    r"(?<![\d-])0(?:(?:2|3[1-3]|4[1-4]|5[1-5]|6[1-4]|70)"
+    r"(?<![\d-])(?<!\d\.)0(?:(?:2|3[1-3]|4[1-4]|5[1-5]|6[1-4]|70)"
     rf"{_GAP}\d{{3,4}}|50\d{_GAP}\d{{3,4}})[-. ]?\d{{4}}(?!\d|-\d)"
 )
 _KOREAN_LAND = re.compile(
@@ -21,6 +21,7 @@ _KOREAN_LAND = re.compile(
 )
 _WORDS = re.compile("전화|연락|휴대|핸드폰|폰|번호|문의|팩스|tel|phone|mobile|fax|call|hp")
 _PLUS = "+\uff0b"
+_OPENS = ("(", "\uff08")
 _FOREIGN = re.compile(r"\d{1,3}[-. ()]*(?:\d[-. ()]{0,2}){6,14}")
 _SHORTEST, _LONGEST = 8, 15
 
@@ -30,17 +31,24 @@ def phones(run: Run) -> Iterator[Finding]:
     norm = run.norm
     for found in _MOBILE.finditer(norm):
         is_abroad = found.group().startswith("82")
-        if is_abroad and not (_has_plus(run, found.start()) or _is_parted(found.group())):
+        is_parted = _is_parted(found.group())
+        if is_abroad and not (_has_plus(run, found.start()) or is_parted):
             continue
-        yield _finding("mobile_phone", run, found, 0.95 if _is_parted(found.group()) else 0.85)
+        if not is_parted and run.is_in_word(*found.span()) and not _is_told(run, found):
+            continue
+        yield _finding("mobile_phone", run, found, 0.95 if is_parted else 0.85)
     for found in _LAND.finditer(norm):
-        is_told = _WORDS.search(run.before(found.start())) is not None
+        is_told = _is_told(run, found)
         if is_told or _is_parted(found.group()):
             yield _finding("phone", run, found, 0.9 if is_told else 0.75)
     if _has_plus(run, 0):
         found_abroad = _KOREAN_LAND.match(norm)
         if found_abroad is not None:
             yield _finding("phone", run, found_abroad, 0.9)
+
+
+def _is_told(run: Run, found: re.Match[str]) -> bool:
+    return _WORDS.search(run.before(found.start())) is not None
 
 
 def foreign_phones(run: Run) -> Iterator[Finding]:
@@ -68,7 +76,8 @@ def _is_known(digits: str) -> bool:
 
 def _finding(type_: str, run: Run, found: re.Match[str], confidence: float) -> Finding:
     start = run.at(found.start())
-    if found.group().startswith("82") and _has_plus(run, found.start()):
+    is_abroad = found.group().startswith("82") and _has_plus(run, found.start())
+    if is_abroad or (")" in found.group() and run.text[start - 1 : start] in _OPENS):
         start -= 1
     return Finding(type_, start, run.end_of(found.end()), confidence)
 

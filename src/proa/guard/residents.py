@@ -16,6 +16,11 @@ _SHAPE = re.compile(r"(?<!\d)(\d{6})([- .]?)(\d{7})(?!\d)")
 _PERSON = re.compile("주민|외국인|거소|생년|resident|foreigner|alien|rrn|ssn|arc|national id")
 _COMPANY = re.compile("법인|등기|corporat|company reg")
 _FOREIGNER = "5678"
+_OTHERS = re.compile(
+    r"바코드|주문|송장|운송|접수|barcode|ean|order|invoice|tracking|timestamp|(?<![a-z])ts(?![a-z])"
+)
+_GOODS = "880"  # what the articles of Korean makers are numbered with
+_TIME = re.compile("1[5-9]")  # the milliseconds of the years 2017 to 2033
 _OLDEST_BORN = 1920  # who is older is likelier a company of the court's series 11xx11
 
 
@@ -23,7 +28,10 @@ def residents(run: Run) -> Iterator[Finding]:
     """The numbers of these three kinds in a run."""
     for found in _SHAPE.finditer(run.norm):
         digits = found[1] + found[3]
-        kind = _kind(digits, found[2], run.before(found.start()))
+        words = run.before(found.start())
+        if not found[2] and not _PERSON.search(words) and run.is_in_word(*found.span()):
+            continue
+        kind = _kind(digits, found[2], words)
         if kind is not None:
             type_, confidence = kind
             yield Finding(type_, run.at(found.start()), run.end_of(found.end()), confidence)
@@ -36,7 +44,7 @@ def _kind(digits: str, separator: str, words: str) -> tuple[str, float] | None:
     if _COMPANY.search(words) and not _PERSON.search(words):
         if is_company:
             return "corporate_number", 0.95
-        return ("corporate_number", 0.6) if not is_person or separator else None
+        return ("corporate_number", 0.6) if separator else None
     if not is_person:
         return ("corporate_number", 0.5) if is_company and separator == "-" else None
     is_foreigner = digits[6] in _FOREIGNER
@@ -51,4 +59,12 @@ def _kind(digits: str, separator: str, words: str) -> tuple[str, float] | None:
         return type_, 0.95 if is_right else 0.85
     if separator == ".":
         return None
-    return (type_, 0.65) if is_right else None  # thirteen bare digits
+    if not is_right or _is_other(digits, words):  # thirteen bare digits
+        return None
+    return type_, 0.65
+
+
+def _is_other(digits: str, words: str) -> bool:
+    """Whether bare digits are likelier an article's, a time's or an order's."""
+    is_article = digits.startswith(_GOODS) and checksums.article(digits)
+    return is_article or _TIME.match(digits) is not None or _OTHERS.search(words) is not None

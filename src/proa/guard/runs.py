@@ -45,6 +45,13 @@ class Run:
         """The place behind the last character before `index` of `norm`."""
         return self.at(index - 1) + 1
 
+    def is_in_word(self, start: int, end: int) -> bool:
+        """Whether Latin letters adjoin the part of `norm`: a hash, a file's name, a code."""
+        first, last = self.at(start) - 1, self.end_of(end)
+        return (first >= 0 and _is_letter(self.text[first])) or (
+            last < len(self.text) and _is_letter(self.text[last])
+        )
+
     def before(self, index: int, chars: int = CONTEXT_CHARS) -> str:
         """What stands before a character of `norm`, in lower case."""
         place = self.at(index)
@@ -77,6 +84,10 @@ def may_end_run(char: str) -> bool:
     return _MAY_END(char) is not None
 
 
+def _is_letter(char: str) -> bool:
+    return char.isascii() and char.isalpha()
+
+
 def open_run(text: str, since: int) -> int:
     """Where a run begins that reaches the end of the text, not before `since`; else its length."""
     found = _OPEN.search(text, since)
@@ -85,7 +96,7 @@ def open_run(text: str, since: int) -> int:
 
 _OPEN = re.compile(
     rf"[+\uff0b(]{{0,2}}(?:\d|(?<![가-힣])[공영](?=[{BETWEEN}{_HANGUL}\d]*\Z))"
-    rf"[{BETWEEN}{_HANGUL}\d]*\Z|[+\uff0b]\Z"
+    rf"[{BETWEEN}{_HANGUL}\d]*\Z|[+\uff0b(\uff08]\Z"
 )
 
 

@@ -6,7 +6,7 @@ in the text at all; each family then checks its own shapes. Everything takes lin
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from proa.errors import FieldError
 from proa.guard import accounts, addresses, companies, credentials, network, papers, phones
@@ -18,7 +18,8 @@ from proa.guard.runs import LEAST_DIGITS, Run, runs, spoken_runs
 from proa.guard.types import TYPES
 
 _BEFORE_CHARS = 128
-_LONGEST_CHARS = 65_536
+_BEHIND_CHARS = 1024
+_LONG_WORD = re.compile(r"[!-~]{0,16384}")
 
 OfRun = Callable[[Run], Iterator[Finding]]
 OfZone = Callable[[str, int, int], Iterator[Finding]]
@@ -79,18 +80,27 @@ class Scanner:
 
     def scan(self, text: str) -> list[Finding]:
         """The findings in their order; of those that overlap the surest, then the longest."""
-        found = list(self._candidates(text))
+        found = list(self._short(text))
+        found += self._private_keys(text)
+        return self._resolved(found)
+
+    def _resolved(self, candidates: Iterable[Finding]) -> list[Finding]:
+        found = list(candidates)
         if self._wanted is not TYPES:
             names = {detector.name for detector in self._detectors}
             found = [one for one in found if one.type in self._wanted or one.type in names]
         return found if len(found) < 2 else _without_overlaps(found)
 
-    def _candidates(self, text: str) -> Iterator[Finding]:
+    def _private_keys(self, text: str) -> list[Finding]:
+        if "private_key" not in self._wanted or "-----BEGIN " not in text:
+            return []
+        return list(credentials.private_keys(text))
+
+    def _short(self, text: str) -> Iterator[Finding]:
+        """All candidates but private keys."""
         wanted = self._wanted
         if "@" in text and "email" in wanted:
             yield from network.emails(text)
-        if "-----BEGIN " in text and "private_key" in wanted:
-            yield from credentials.private_keys(text)
         if "password" in wanted and _SECRET.search(text) is not None:
             yield from credentials.passwords(text)
         for zone in _ZONE.finditer(text):
@@ -128,38 +138,41 @@ class Scanner:
             yield from papers.plates(text)
 
     def scan_slices(self, text: str, chars: int) -> Iterator[list[Finding] | None]:
-        """The same in pieces of about `chars` characters, with None between them."""
-        start = 0
-        while start < len(text):
-            end = min(len(text), start + chars)
-            if end < len(text):
-                end = max(start + 1, self.may_begin(text[start:end]) + start)
-            found, begins = self._piece(text, start, end)
-            if begins is not None and end < len(text) and end - begins < _LONGEST_CHARS:
-                if begins > start:
-                    yield found
-                    yield None
-                    start = begins
-                else:
-                    chars *= 2  # one long finding: look at it as a whole
-                    yield None
-                continue
-            yield found
-            if end < len(text):
-                yield None
-            start = end
+        """The same in pieces of about `chars` characters, with None between them.
 
-    def _piece(self, text: str, start: int, end: int) -> tuple[list[Finding], int | None]:
-        """Findings that begin in a piece; the place of one that reaches its end, left out."""
+        Private keys, which are long, are found first: that is a byte search.
+        """
+        start = 0
+        for key in self._private_keys(text):
+            yield from self._slices(text, start, key.start, chars)
+            yield [key]
+            start = key.end
+        yield from self._slices(text, start, len(text), chars)
+
+    def _slices(
+        self, text: str, start: int, stop: int, chars: int
+    ) -> Iterator[list[Finding] | None]:
+        while start < stop:
+            end = min(stop, start + chars)
+            if end < stop:
+                since = max(start, end - HELD_CHARS)
+                end = max(start + 1, since + self.may_begin(text[since:end]))
+            found = self._piece(text, start, end, stop)
+            yield found
+            start = max(end, found[-1].end if found else 0)
+            if start < stop:
+                yield None
+
+    def _piece(self, text: str, start: int, end: int, stop: int) -> list[Finding]:
+        """Findings that begin in a piece, wherever they end."""
         first = max(0, start - _BEFORE_CHARS)
-        found = [
+        word = _LONG_WORD.match(text, min(stop, end + _BEHIND_CHARS), stop)
+        last = word.end() if word is not None else stop
+        return [
             Finding(one.type, one.start + first, one.end + first, one.confidence)
-            for one in self.scan(text[first:end])
-            if one.start + first >= start
+            for one in self._resolved(self._short(text[first:last]))
+            if start <= one.start + first < end
         ]
-        if found and found[-1].end == end and found[-1].end - found[-1].start > HELD_CHARS:
-            return found[:-1], found[-1].start
-        return found, None
 
     def may_begin(self, text: str) -> int:
         """Where a candidate begins that the end of `text` leaves open; `len(text)` for none.
