@@ -8,11 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from proa.bench.ask import get
+from proa.bench.body import BodySpec, body_of, prompt_hash
 from proa.bench.client import TargetClient
 from proa.bench.decode import VisitLabel, decoded
+from proa.bench.lengths import LengthSpec
+from proa.bench.paced_server import Pace, PacedServer
 from proa.bench.raw import Asked, RawEnd, RawExchange
 from proa.bench.sample import Failure, RequestSample
 from proa.bench.target import TargetSpec
+from proa.bench.workloads import Prompts, TokenScale, WorkloadSpec
 from proa.testing.chat import chat_completion, chat_events
 from proa.testing.replies import Framing, informational, json_reply, scattered, sse_reply
 from proa.testing.scripted_engine import ScriptedEngine
@@ -74,7 +78,7 @@ async def test_answers_in_scattered_writes(seed: int) -> None:
     assert [(s.failure, s.output_tokens) for s in samples] == [(None, 3)] * 2
 
 
-async def test_nothing_is_sent_twice() -> None:
+async def test_b48_nothing_is_sent_twice() -> None:
     """B48: gpustack #1677: 503 twice, then 200: three requests, two of them failures."""
     busy = json_reply({"error": {"message": "busy"}}, status=503)
     async with ScriptedEngine([busy, busy, sse_reply(chat_events())]) as engine:
@@ -113,7 +117,7 @@ async def test_a_timeout_ends_what_is_too_old_and_only_that() -> None:
     assert (sample.failure, sample.failure_text) == (Failure.TIMEOUT, "0 s")
 
 
-async def test_all_that_was_asked_is_in_flight_at_once() -> None:
+async def test_b23_all_that_was_asked_is_in_flight_at_once() -> None:
     """B23: guidellm #487: 128 users are 128 requests at the server, not 100."""
     gate = asyncio.Event()
     async with ScriptedEngine(lambda _: sse_reply([WaitFor(gate), *chat_events()])) as engine:
@@ -207,3 +211,31 @@ async def test_a_kept_connection_that_the_server_closed_unsaid_is_no_failure() -
     assert second.wired_s is not None
     assert second.wired_s >= second.sent_s
     assert sending.client.late_connects == 1
+
+
+async def test_b22_prompts_of_50_000_tokens_hold_nobody_up() -> None:
+    """B22: vllm #39963: 8 users with 50k-token bodies, all in flight and read at the full speed."""
+    prompts = Prompts(WorkloadSpec(input=LengthSpec(50_000)), TokenScale())
+    server = PacedServer(Pace(ttft_s=0.05, gap_s=0.002, tokens=25))
+    listener = server.listen()
+    target = TargetSpec(name="t", url=f"http://127.0.0.1:{listener.port}", model="m")
+    load = BodySpec(force=False, usage=True)
+    bodies = [body_of(target, prompts.make(number), load) for number in range(8)]
+    assert all(len(body) > 200_000 for body in bodies)
+    client, loop = TargetClient(target), asyncio.get_running_loop()
+    await client.open(8)
+    ended = [loop.create_future() for _ in bodies]
+    for body, end in zip(bodies, ended, strict=True):
+        asked = Asked(0, 0, 0, prompt_hash(body))
+        raw = RawExchange(asked, time.monotonic(), times=[], reads=[])
+        client.send(raw, body, end.set_result)
+    samples = [told(await end) for end in ended]
+    client.stop()
+    listener.close()
+    assert server.most_streams == 8
+    assert {truth.prompt for truth in server.truths} == {sample.prompt for sample in samples}
+    assert [sample.failure for sample in samples] == [None] * 8
+    behind = {truth.prompt: truth.last_s - truth.first_s for truth in server.truths}
+    for sample in samples:
+        took_s = (sample.last_content_s or 0.0) - (sample.first_content_s or 0.0)
+        assert took_s == pytest.approx(behind[sample.prompt], abs=0.02)

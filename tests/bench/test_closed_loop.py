@@ -42,7 +42,7 @@ class Server:
         self.timers.call_at(now_s + self.took_s(user, count), end)
 
 
-def test_each_user_starts_its_next_request_at_once() -> None:
+def test_b36_each_user_starts_its_next_request_at_once() -> None:
     """B36: llmperf #56: one user's long answer holds nobody up; there are no waves."""
     timers = VirtualTimers()
     server = Server(timers, lambda user, _: 10.0 if user == 3 else 0.1)
@@ -53,7 +53,7 @@ def test_each_user_starts_its_next_request_at_once() -> None:
     assert (server.in_flight, server.most) == (4, 4)
 
 
-def test_users_start_one_after_the_other_and_never_above_the_level() -> None:
+def test_b41_users_start_one_after_the_other_and_never_above_the_level() -> None:
     """B41: sglang #39398: the warm-up is the same load and obeys the level."""
     timers = VirtualTimers()
     server = Server(timers, lambda *_: 3.0)
@@ -64,7 +64,7 @@ def test_users_start_one_after_the_other_and_never_above_the_level() -> None:
     assert staggered(4, 2.0) == [0.0, 0.5, 1.0, 1.5]
 
 
-def test_a_failure_is_not_repeated_and_its_user_pauses() -> None:
+def test_b48_a_failure_is_not_repeated_and_its_user_pauses() -> None:
     """B48: gpustack #1677: a 503 is one request's end; the next one is another request."""
     timers = VirtualTimers()
     server = Server(timers, lambda *_: 0.0)
@@ -74,7 +74,7 @@ def test_a_failure_is_not_repeated_and_its_user_pauses() -> None:
     assert [at_s for at_s, _ in server.sent] == [0.0, FIRST_PAUSE_S, 2 * FIRST_PAUSE_S]
 
 
-def test_a_refused_user_is_busy_as_long_as_a_served_one() -> None:
+def test_b47_a_refused_user_is_busy_as_long_as_a_served_one() -> None:
     """B47: InferenceX #357: one of four users is refused, so a quarter of the requests fail."""
     timers = VirtualTimers()
     server = Server(timers, lambda user, _: 0.001 if user == 3 else 2.0)

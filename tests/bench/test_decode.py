@@ -34,21 +34,21 @@ def ending(at_s: float, completion: int, **details: object) -> list[Timed]:
     return [(at_s, delta("length")), (at_s, usage_event(completion, details=details)), (at_s, DONE)]
 
 
-def test_a_role_only_chunk_is_the_first_byte_and_no_token() -> None:
+def test_b1_a_role_only_chunk_is_the_first_byte_and_no_token() -> None:
     """B1: https://github.com/vllm-project/vllm/issues/3759"""
     sample = told(exchange([(0.005, ROLE), (0.214, delta(content="Hi")), *ending(0.215, 1)]))
     assert sample.ttft_s == pytest.approx(0.214)
     assert sample.first_byte_after_s == pytest.approx(0.005)
 
 
-def test_prefill_is_not_booked_as_a_gap() -> None:
+def test_b2_prefill_is_not_booked_as_a_gap() -> None:
     """B2: https://github.com/vllm-project/vllm/issues/15106"""
     sample = told(exchange([(0.9, ROLE), *tokens(2.2, 0.02, 5), *ending(2.3, 5)]))
     assert sample.ttft_s == pytest.approx(2.2)
     assert sample.gaps_s == pytest.approx((0.02,) * 4)
 
 
-def test_a_role_chunk_and_empty_pieces_make_no_gap() -> None:
+def test_b11_a_role_chunk_and_empty_pieces_make_no_gap() -> None:
     """B11: https://github.com/vllm-project/vllm/pull/46652"""
     empty = (0.21, delta(content=""))
     first, *rest = tokens(0.2, 0.02, 3)
@@ -57,7 +57,7 @@ def test_a_role_chunk_and_empty_pieces_make_no_gap() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_reasoning_is_generated_content_but_not_visible(field: str) -> None:
+def test_b4_b5_b6_reasoning_is_generated_content_but_not_visible(field: str) -> None:
     """B4, B5, B6: inference-perf #559 and #592, sglang #23949: reasoning only, cut by the limit."""
     thoughts: list[Timed] = [(1 + n * 0.01, delta(**{field: "hm "})) for n in range(50)]
     sample = told(exchange([(0.1, ROLE), *thoughts, *ending(1.5, 50)]))
@@ -69,7 +69,7 @@ def test_reasoning_is_generated_content_but_not_visible(field: str) -> None:
     assert not sample.hidden_reasoning
 
 
-def test_hidden_reasoning_makes_neither_ttft_nor_speed_wrong_unseen() -> None:
+def test_b9_hidden_reasoning_makes_neither_ttft_nor_speed_wrong_unseen() -> None:
     """B9: genai-bench #81: 5 s of silence, 60 visible tokens in 0.6 s, usage says 360."""
     sample = told(exchange([(0.1, ROLE), *tokens(5.0, 0.01, 60, "abcd"), *ending(5.6, 360)]))
     assert sample.hidden_reasoning
@@ -88,7 +88,7 @@ def test_letters_of_several_tokens_are_no_hidden_reasoning() -> None:
     assert sample.tpot_s == pytest.approx(0.01)
 
 
-def test_speed_leaves_out_all_tokens_of_the_first_chunk() -> None:
+def test_b14_speed_leaves_out_all_tokens_of_the_first_chunk() -> None:
     """B14: aiperf #1279: 8 tokens at 1.0 s, then 8 single ones every 50 ms: 20 tok/s, not 37.5."""
     bundle: Timed = (1.0, delta(content="word " * 8))
     sample = told(exchange([bundle, *tokens(1.05, 0.05, 8), *ending(1.41, 16)]))
@@ -105,7 +105,7 @@ def test_a_running_usage_tells_the_first_chunks_tokens() -> None:
     assert (sample.first_tokens, sample.output_tokens) == (3, 9)
 
 
-def test_usage_wins_over_the_number_of_events() -> None:
+def test_b16_b17_usage_wins_over_the_number_of_events() -> None:
     """B16, B17: llama-benchy #18, flexible-inference-bench #66: nothing is tokenised again."""
     pieces: list[Timed] = [(1.0, delta(content="Hel")), (1.1, delta(content="lo"))]
     sample = told(exchange([*pieces, (1.2, delta(content=" world")), *ending(1.3, 2)]))
@@ -121,7 +121,7 @@ def test_without_usage_events_are_counted_and_named_so(usage: list[Timed]) -> No
     assert (sample.output_tokens, sample.token_source) == (3, TokenSource.EVENTS)
 
 
-def test_the_last_token_is_not_the_end_of_the_stream() -> None:
+def test_b20_the_last_token_is_not_the_end_of_the_stream() -> None:
     """B20: inference-perf #452: tokens end at 1.00 s, usage at 1.05 s, [DONE] at 1.30 s."""
     stream = [*tokens(0.5, 0.1, 6), (1.0, delta("stop")), (1.05, usage_event(6)), (1.3, DONE)]
     sample = told(exchange(stream))
@@ -130,7 +130,7 @@ def test_the_last_token_is_not_the_end_of_the_stream() -> None:
     assert len(sample.gaps_s) == 5
 
 
-def test_tokens_that_were_held_back_have_no_speed() -> None:
+def test_b25_tokens_that_were_held_back_have_no_speed() -> None:
     """B25: genai-bench #110: 100 tokens read in 25 µs are not four million a second."""
     held = [(1.0 + n * 25e-8, delta(content="word ")) for n in range(100)]
     sample = told(exchange([*held, *ending(1.001, 100)]))

@@ -60,7 +60,7 @@ def test_each_shortage_is_named(given: dict[str, float], verdict: Validity) -> N
     assert len(told.reasons) == 1
 
 
-def test_a_cap_on_connections_is_seen_in_what_was_achieved() -> None:
+def test_b23_a_cap_on_connections_is_seen_in_what_was_achieved() -> None:
     """B23: guidellm #487: 100 connections of the 128 that were asked."""
     told = judged([tick(n, on_wire=100) for n in range(10)], [request(1.0, users=128)])
     assert (told.asked, told.achieved, told.verdict) == (128, 100, Validity.INVALID)

@@ -126,7 +126,7 @@ def test_its_hinge_is_the_servers() -> None:
     assert found.c_s == pytest.approx(0.0043, rel=0.1)
 
 
-def test_a_server_that_refuses_above_24_does_not_pass_there() -> None:
+def test_b47_a_server_that_refuses_above_24_does_not_pass_there() -> None:
     """B47: what it serves it serves quickly, and fails all the same."""
     visits = run(VirtualServer(refuses_above=24), GOLDEN)
     found = boundary_of_run(GOLDEN, visits)
@@ -134,7 +134,7 @@ def test_a_server_that_refuses_above_24_does_not_pass_there() -> None:
     assert (found.estimate, found.fails) == (24, 32)
 
 
-def test_drift_is_seen_at_the_end() -> None:
+def test_b44_drift_is_seen_at_the_end() -> None:
     """B44: levels come in random order, so that drift is not taken for load."""
     drift = drift_of_run(run(VirtualServer(slower_by=0.5), GOLDEN))
     assert drift is not None

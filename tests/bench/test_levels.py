@@ -48,14 +48,14 @@ def stats(
     return level_stats(samples, window, HEALTHY, cache=cache)
 
 
-def test_both_weightings_of_the_gaps_are_named() -> None:
+def test_b13_both_weightings_of_the_gaps_are_named() -> None:
     """B13: vllm #6531: 2 tokens at 100 ms and 200 at 20 ms: 60 ms per request, 20.4 per token."""
     told = stats(stream(2, 0.1), stream(200, 0.02))
     assert told.itl_per_request_s.mean == pytest.approx(0.060)
     assert told.itl_s.mean == pytest.approx(0.0204, abs=1e-5)
 
 
-def test_failures_stay_in_the_denominator() -> None:
+def test_b49_failures_stay_in_the_denominator() -> None:
     """B49: fw-ai/benchmark #136: 10 of 100 requests are 10 %, however many tokens there are."""
     told = stats(*[stream(19, 0.01)] * 90, *[failed()] * 10)
     assert told.error_rate == pytest.approx(0.10)
@@ -80,7 +80,7 @@ def test_tokens_count_by_the_time_of_their_events_whoever_sent_them() -> None:
     assert told.aggregate_tokens_per_s == pytest.approx((6 + 2 + 4) / 10)
 
 
-def test_lengths_that_are_off_make_the_level_suspect() -> None:
+def test_b60_lengths_that_are_off_make_the_level_suspect() -> None:
     """B60: aiperf #339: 300 tokens on average where 1,024 were asked."""
     told = stats(stream(300, 0.01, asked=1024))
     assert told.client.verdict is Validity.SUSPECT
@@ -90,7 +90,7 @@ def test_lengths_that_are_off_make_the_level_suspect() -> None:
     assert stats(stream(100, 0.01, asked=104)).client.verdict is Validity.VALID
 
 
-def test_prompts_in_the_engines_cache_are_told() -> None:
+def test_b43_b44_prompts_in_the_engines_cache_are_told() -> None:
     """B43, B44: vllm #52884 and #54227: later levels of a ladder hit the prefix cache."""
     told = stats(stream(3, 0.1), cache=CacheStats(queries=1000.0, hits=590.0))
     assert told.warnings == [Remark("cache_hits", {"hit_share": 0.59, "asked_share": 0.0})]
@@ -109,7 +109,7 @@ def test_a_beginning_that_was_asked_to_be_shared_is_no_warning(
     assert [each.code for each in found.warnings] == told
 
 
-def test_usage_that_differs_from_the_events_is_told() -> None:
+def test_b17_usage_that_differs_from_the_events_is_told() -> None:
     """B17: usage wins, and the difference is reported."""
     merged = msgspec.structs.replace(stream(50, 0.01), output_tokens=100)
     assert stats(merged, stream(50, 0.01)).disagreements == 1
@@ -122,7 +122,7 @@ def test_bundled_events_are_told() -> None:
     assert told.warnings == [Remark("bundled", {"events_per_read": 4.0})]
 
 
-def test_scheduled_latency_is_null_in_a_closed_loop() -> None:
+def test_b32_scheduled_latency_is_null_in_a_closed_loop() -> None:
     """B32: guidellm #1048: the column exists where there is a schedule, and only there."""
     assert stats(stream(3, 0.1)).scheduled_ttft_s is None
     late = msgspec.structs.replace(stream(3, 0.1, sent_s=5.0), users=None, scheduled_s=2.0)

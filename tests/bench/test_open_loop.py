@@ -35,7 +35,7 @@ def test_slow_answers_do_not_slow_the_sending() -> None:
     assert server.most == 4
 
 
-def test_a_cap_delays_and_the_scheduled_time_stays() -> None:
+def test_b32_a_cap_delays_and_the_scheduled_time_stays() -> None:
     """B32: guidellm #1048: the wait for a place is in the scheduled latency."""
     timers = VirtualTimers()
     server = Scheduled(timers, took_s=2.0)
@@ -49,7 +49,7 @@ def test_a_cap_delays_and_the_scheduled_time_stays() -> None:
     assert loop.is_over
 
 
-def test_bursts_that_a_cap_makes_are_told() -> None:
+def test_b33_bursts_that_a_cap_makes_are_told() -> None:
     """B33: vllm #45502: rate 500, cap 256, a server that answers all at once every second."""
     timers = VirtualTimers()
     server = Scheduled(timers, took_s=0.0)
@@ -66,3 +66,14 @@ def test_bursts_that_a_cap_makes_are_told() -> None:
 
 def send_for(count: int) -> list[float]:
     return list(islice(send_times(ArrivalSpec(500.0, seed=1)), count))
+
+
+def test_b33_without_a_cap_the_server_gets_the_rate_as_asked() -> None:
+    """B33: a pure open loop: no answer, however late, makes a burst or a gap."""
+    timers = VirtualTimers()
+    server = Scheduled(timers, took_s=0.0)
+    server.took_s = lambda *_: 1.0 - timers.now() % 1.0
+    times = islice(send_times(ArrivalSpec(500.0, seed=1)), 2000)
+    OpenLoop(times, server, timers, begin_s=0.0, max_concurrency=None)
+    timers.advance(30.0)
+    assert [at_s for at_s, _ in server.sent] == pytest.approx(send_for(2000))

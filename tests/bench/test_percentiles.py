@@ -21,7 +21,7 @@ def test_a_percentile_is_one_of_the_values() -> None:
     assert [percentile(values, share) for share in (0.05, 0.5, 0.95)] == [5.0, 50.0, 95.0]
 
 
-def test_what_was_not_measured_is_missing_and_not_zero() -> None:
+def test_b7_what_was_not_measured_is_missing_and_not_zero() -> None:
     """B7: evalscope #1694: 12 of 40 without a first token must not pull the median to 0."""
     told = summary([9.5] * 28 + [None] * 12)
     assert (told.p50, told.mean, told.n, told.missing) == (9.5, 9.5, 28, 12)

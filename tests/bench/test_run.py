@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from proa.bench.crew import Crew
@@ -17,7 +18,8 @@ from proa.bench.target import TargetSpec
 from proa.bench.window import Cause, WindowSpec
 from proa.bench.workloads import WorkloadSpec
 from proa.errors import UpstreamError
-from proa.testing.replies import json_reply
+from proa.testing.chat import chat_events
+from proa.testing.replies import json_reply, sse_reply
 from proa.testing.scripted_engine import ScriptedEngine
 
 SMALL = WorkloadSpec(input=LengthSpec(100), output=LengthSpec(5))
@@ -43,7 +45,7 @@ async def ran(pace: Pace, **changes: object) -> tuple[RunResult, PacedServer]:
     return result, server
 
 
-async def test_a_run_visits_its_levels_and_the_first_one_again() -> None:
+async def test_b43_a_run_visits_its_levels_and_the_first_one_again() -> None:
     """B43: every prompt of the run is sent once. B23: the server saw as many as were asked."""
     result, server = await ran(Pace(ttft_s=0.02, gap_s=0.005))
     assert [visit.stats.users for visit in result.visits] == [*_order(), _order()[0]]
@@ -70,7 +72,7 @@ def _order() -> list[int]:
     return [level.users or 0 for level in visits_of(spec("http://h"))[:2]]
 
 
-async def test_refusals_fail_the_level_that_has_them() -> None:
+async def test_b47_refusals_fail_the_level_that_has_them() -> None:
     """B47: a server that takes 4 at a time, and 6 users."""
     pace = Pace(ttft_s=0.05, gap_s=0.002, refuse_above=4)
     many = WindowSpec(warmup_s=0.0, duration_s=None, requests=60)
@@ -108,7 +110,7 @@ async def test_an_interrupted_run_keeps_what_it_measured() -> None:
     assert result.visits[0].stats.requests > 5
 
 
-async def test_a_client_with_one_connection_is_never_valid() -> None:
+async def test_b22_b23_a_client_with_one_connection_is_never_valid() -> None:
     """B22, B23: the self-check finds the client's own limit before anything is measured."""
     async with Crew(1) as crew:
         check = await self_check(
@@ -127,7 +129,7 @@ async def test_targets_that_cannot_be_used_are_named() -> None:
             await BenchRun(spec(engine.url)).run()
 
 
-def test_orders() -> None:
+def test_b44_orders() -> None:
     """B44: vllm #54227: levels in random order, so that drift does not look like load."""
     asked = spec("http://h", users=(8, 16, 24, 32, 48), order=Order.ASCENDING)
     assert [level.users for level in visits_of(asked)] == [8, 16, 24, 32, 48, 8]
@@ -144,3 +146,20 @@ def test_a_fixed_list_ends_the_run() -> None:
     nothing: list[LevelVisit] = []
     assert drift_of(nothing) is None
     assert process_counts(6) == [1, 2, 4]
+
+
+async def test_a_conversation_goes_on_with_the_answer_it_got() -> None:
+    """Each user's turns on a real socket: the past as it was sent and answered, and one more."""
+    async with ScriptedEngine(lambda _: sse_reply(chat_events())) as engine:
+        workload = msgspec.structs.replace(SMALL, turns=3, turn_tokens=20, force_output=False)
+        changes = {"users": (2,), "processes": 1, "workload": workload, "slo": None}
+        await BenchRun(spec(engine.url, **changes)).run()
+        asked = [json.loads(bytes(request.body))["messages"] for request in engine.requests]
+    by_turn = {count: [m for m in asked if len(m) == count] for count in (1, 3, 5)}
+    assert all(by_turn.values())
+    assert {len(messages) for messages in asked} == {1, 3, 5}
+    for longer in (*by_turn[3], *by_turn[5]):
+        assert longer[:-2] in asked
+        assert longer[-2] == {"role": "assistant", "content": "Hello from a script."}
+    questions = [messages[-1]["content"] for messages in asked]
+    assert len(set(questions)) == len(questions)

@@ -27,7 +27,7 @@ def test_both_bounds_must_hold() -> None:
     assert not is_ok(sample(tpot_s=0.04), slo)
 
 
-def test_refusals_fail_a_level_however_quick_the_rest_is() -> None:
+def test_b47_refusals_fail_a_level_however_quick_the_rest_is() -> None:
     """B47: InferenceX #357: 429 above 24 users must not score better than slow answers."""
     served = [sample() for _ in range(75)]
     refused = [sample(None, failure=Failure.STATUS) for _ in range(25)]
@@ -39,7 +39,7 @@ def test_refusals_fail_a_level_however_quick_the_rest_is() -> None:
     assert passes(served + refused, mean) is False
 
 
-def test_failures_are_a_share_of_all_requests() -> None:
+def test_b49_failures_are_a_share_of_all_requests() -> None:
     """B49: fw-ai/benchmark #136: 10 of 100 are 10 %."""
     mixed = [sample() for _ in range(90)] + [sample(failure=Failure.CUT) for _ in range(10)]
     assert passes(mixed, parse_slo("error_rate<=10%", attainment=0.9)) is True
@@ -47,13 +47,13 @@ def test_failures_are_a_share_of_all_requests() -> None:
 
 
 @pytest.mark.parametrize("text", ["error_rate<=5", "ttft_s<=2%", "ttft_ms<=2", "ttft_s<2", "", "x"])
-def test_units_and_names_are_checked(text: str) -> None:
+def test_b51_units_and_names_are_checked(text: str) -> None:
     """B51: aiperf #1154: a fraction was read as percent."""
     with pytest.raises(FieldError, match="slo"):
         parse_slo(text)
 
 
-def test_a_metric_that_nobody_measured_is_an_error_and_no_verdict() -> None:
+def test_b51_a_metric_that_nobody_measured_is_an_error_and_no_verdict() -> None:
     """B51: a p99 that did not exist made every level fail."""
     unstreamed = [sample(ttft_s=None) for _ in range(20)]
     with pytest.raises(UpstreamError, match="ttft_s was measured in none of 20"):
@@ -62,7 +62,7 @@ def test_a_metric_that_nobody_measured_is_an_error_and_no_verdict() -> None:
     assert passes([sample() for _ in range(60)], parse_slo("error_rate<=0.05")) is True
 
 
-def test_an_answer_of_another_length_is_not_ok() -> None:
+def test_b60_an_answer_of_another_length_is_not_ok() -> None:
     """B60: aiperf #339: min_tokens did not reach the server."""
     assert has_length(sample(tokens=97))
     assert not has_length(sample(tokens=30))

@@ -46,7 +46,7 @@ def test_headers_that_break_the_request_are_refused(headers: dict[str, str]) -> 
         post_head(TargetSpec(name="t", url="http://h", headers=headers))
 
 
-def test_bodies_force_the_length_where_it_is_taken() -> None:
+def test_b60_bodies_force_the_length_where_it_is_taken() -> None:
     """B60: both ways to force a length reach the server."""
     target = TargetSpec(
         name="t", url="http://h", model="m", extra={"temperature": msgspec.Raw(b"0")}

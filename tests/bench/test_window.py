@@ -5,7 +5,7 @@ import pytest
 from proa.bench.window import Cause, LevelWatch, WindowSpec
 
 
-def test_the_first_wave_is_not_measured_however_short_the_warm_up() -> None:
+def test_b38_the_first_wave_is_not_measured_however_short_the_warm_up() -> None:
     """B38: evalscope #1627: N equal-phase requests at the start made the P99."""
     watch = LevelWatch(WindowSpec(warmup_s=1.0), begin_s=0.0, users=3)
     watch.ended(0, sent_s=0.0, end_s=2.0)

@@ -37,7 +37,7 @@ def test_prompts_have_the_length_asked(language: Language, tokens: int) -> None:
     assert tokens_of(made) == pytest.approx(tokens, abs=1.0)
 
 
-def test_prompts_share_no_beginning_unless_asked() -> None:
+def test_b43_prompts_share_no_beginning_unless_asked() -> None:
     """B43: vllm #52884: the prefix cache must not help later levels."""
     spec = WorkloadSpec(input=LengthSpec(200))
     prompts = Prompts(spec, SCALE)

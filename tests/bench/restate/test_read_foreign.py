@@ -26,7 +26,7 @@ def changed(tmp_path: Path, name: str, **changes: Any) -> Path:
     return path
 
 
-def test_vllms_role_chunk_is_no_first_token() -> None:
+def test_b1_b11_vllms_role_chunk_is_no_first_token() -> None:
     """B1, B11: 31 chunks of 30 tokens: the first holds none, so TTFT is one gap later."""
     (level,) = read_foreign(DATA / "vllm.json")
     told = json.loads((DATA / "vllm.json").read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def test_vllms_role_chunk_is_no_first_token() -> None:
     assert (level.users, stats.requests, stats.errors) == (8, 4, 0)
 
 
-def test_vllm_with_a_role_long_before_the_first_token(tmp_path: Path) -> None:
+def test_b1_vllm_with_a_role_long_before_the_first_token(tmp_path: Path) -> None:
     """B1: the role at 5 ms, 'Hi' at 214 ms, then 20 ms: TTFT 214 ms."""
     path = changed(
         tmp_path, "vllm.json",
@@ -52,7 +52,7 @@ def test_vllm_with_a_role_long_before_the_first_token(tmp_path: Path) -> None:
     assert stats.tpot_s.mean == pytest.approx(0.020)
 
 
-def test_both_weightings_come_out_of_vllms_gaps(tmp_path: Path) -> None:
+def test_b13_both_weightings_come_out_of_vllms_gaps(tmp_path: Path) -> None:
     """B13: vllm #6531: a request of 2 tokens at 100 ms, one of 200 at 20 ms."""
     path = changed(
         tmp_path, "vllm.json", endpoint_type="openai", backend="openai",
@@ -65,7 +65,7 @@ def test_both_weightings_come_out_of_vllms_gaps(tmp_path: Path) -> None:
     assert stats.itl_s.mean == pytest.approx(0.0204, abs=1e-5)
 
 
-def test_failures_of_vllm_stay_in_the_denominator(tmp_path: Path) -> None:
+def test_b49_failures_of_vllm_stay_in_the_denominator(tmp_path: Path) -> None:
     """B49: one of two is 50 %."""
     path = changed(
         tmp_path, "vllm.json",
@@ -77,7 +77,7 @@ def test_failures_of_vllm_stay_in_the_denominator(tmp_path: Path) -> None:
     assert (stats.errors, stats.error_rate) == (1, 0.5)
 
 
-def test_bundled_tokens_cannot_be_recovered(tmp_path: Path) -> None:
+def test_b14_bundled_tokens_cannot_be_recovered(tmp_path: Path) -> None:
     """B14: 16 tokens in 9 chunks: how many the first one held is not in the file."""
     path = changed(
         tmp_path, "vllm.json", endpoint_type="openai", backend="openai",
@@ -98,7 +98,7 @@ def test_vllm_without_details_has_sums_only(tmp_path: Path) -> None:
     assert level.told["tpot_s"]["mean"] == pytest.approx(found["mean_tpot_ms"] / 1e3)
 
 
-def test_aiperf_is_counted_by_usage_and_not_by_its_tokenizer() -> None:
+def test_b16_aiperf_is_counted_by_usage_and_not_by_its_tokenizer() -> None:
     """B16: it counted 32 tokens and more where the engine generated 30."""
     (level,) = read_foreign(DATA / "aiperf.jsonl")
     assert [sample.output_tokens for sample in level.samples] == [30, 30, 30]
@@ -152,7 +152,7 @@ def evalscope_file(path: Path) -> Path:
     return path
 
 
-def test_evalscopes_zero_is_no_first_token(tmp_path: Path) -> None:
+def test_b7_evalscopes_zero_is_no_first_token(tmp_path: Path) -> None:
     """B7: an unmeasured TTFT is missing and not 0; a failure counts."""
     (level,) = read_foreign(evalscope_file(tmp_path / "benchmark_data.db"))
     stats = stats_of(level)

@@ -37,7 +37,7 @@ def test_a_request_is_ok_only_if_it_keeps_all_bounds() -> None:
     assert question_of(SLO).threshold == 0.95
 
 
-def test_ten_failures_of_a_hundred_are_ten_percent() -> None:
+def test_b49_ten_failures_of_a_hundred_are_ten_percent() -> None:
     """B49; and a server that refuses does not pass by being quick with the rest (B47)."""
     samples = [request(n) for n in range(90)] + [refused(n) for n in range(90, 100)]
     found = evidence_of(samples, SLO, load=4)
@@ -71,7 +71,7 @@ def test_an_unsteady_begin_is_cut() -> None:
     assert (found.requests, found.mean) == (60, 1.0)
 
 
-def test_a_metric_that_nobody_measured_is_an_error_and_no_verdict() -> None:
+def test_b51_a_metric_that_nobody_measured_is_an_error_and_no_verdict() -> None:
     """B51."""
     whole = [msgspec.structs.replace(request(n), first_content_s=None) for n in range(20)]
     with pytest.raises(UpstreamError, match="cannot be judged"):

@@ -61,7 +61,7 @@ def test_the_mean_rule_settles_and_stays_calibrated() -> None:
     assert wrong <= 0.15 * 100
 
 
-def test_the_smallest_shortfall_that_a_run_can_see_shrinks_with_the_root() -> None:
+def test_b56_the_smallest_shortfall_that_a_run_can_see_shrinks_with_the_root() -> None:
     """B56: a run of this length cannot tell what lies closer to the threshold."""
     seen = [0.95 - smallest_seen(count, 0.95) for count in (100, 400, 1600)]
     assert seen == sorted(seen, reverse=True)

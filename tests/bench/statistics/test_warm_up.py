@@ -25,7 +25,7 @@ def test_never_more_than_half_is_cut() -> None:
     assert steady_from([1.0] * 7) == 0
 
 
-def test_the_first_wave_in_step_is_found() -> None:
+def test_b38_the_first_wave_in_step_is_found() -> None:
     """B38: exactly N outliers, however they were counted before."""
     ttfts = [2.0] * 15 + [0.3 + 0.01 * (n % 5) for n in range(60)]
     assert steady_from(ttfts) == 15

@@ -49,7 +49,7 @@ def test_what_a_gateway_adds_is_found_with_every_pair_kept(
     assert {row["target"] for row in rows} == {"direct", "gateway"}
 
 
-def test_a_hop_that_holds_events_back_is_no_win(capsys: pytest.CaptureFixture[str]) -> None:
+def test_b54_a_hop_that_holds_events_back_is_no_win(capsys: pytest.CaptureFixture[str]) -> None:
     """B54."""
     with paced(PACE) as engine:
         behind = hop(engine, hold=0)
@@ -62,7 +62,7 @@ def test_a_hop_that_holds_events_back_is_no_win(capsys: pytest.CaptureFixture[st
     assert "| added |" in page
 
 
-def test_sides_that_answer_at_different_length_are_refused(
+def test_b60_sides_that_answer_at_different_length_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """B60: something on the way takes the lengths away."""
