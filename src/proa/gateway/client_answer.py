@@ -64,7 +64,7 @@ class ClientAnswer:
         keeps = connection.may_keep_alive(head)
         if content_length is not None and keeps and head.minor and status != 204:
             line = b"%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n"
-            self._pending_head = line % (start, content_length, side.request_id)
+            self._pending_head = line % (start, content_length, side.told_id)
             return
         if content_type is not None and not content_type.startswith(b"application/json"):
             self.is_events = content_type.startswith(
@@ -88,7 +88,7 @@ class ClientAnswer:
         self._pending_head = b"%b%bx-request-id: %b\r\n\r\n" % (
             start,
             framing,
-            side.request_id,
+            side.told_id,
         )
 
     def body(self, data: bytes, *, last: bool) -> None:

@@ -16,6 +16,7 @@ from proa.wire.response_parser import AnswerMemo, ResponseParser
 
 if TYPE_CHECKING:
     from proa.gateway.connection import ClientConnection
+    from proa.gateway.ledger import Hold
 
 JSON = b"application/json"
 DERIVED_MAX = 16
@@ -28,13 +29,16 @@ class ClientSide(ABC):
 
     It keeps the settings that it began with. `is_local` tells that the gateway may have the
     answer itself. `decision` are the header lines that tell of
-    the engine. `begun` is the answer once there is one; `committed` is true once anything of
-    it was sent: then nothing can be retried, and a failure becomes an in-band event.
+    the engine. `told_id` is the request's id as answers carry it, with further lines behind it.
+    `hold` is what it holds of its tenant's quotas. `begun` is the answer once there is one;
+    `committed` is true once anything of it was sent: then nothing can be retried, and a
+    failure becomes an in-band event.
     """
 
     __slots__ = (
-        "_whole_bytes", "begun", "committed", "connection", "decision", "head", "is_local",
-        "is_over", "key", "plane", "request_id", "settings", "started_s", "surface",
+        "_whole_bytes", "begun", "committed", "connection", "decision", "head", "hold",
+        "is_local", "is_over", "key", "plane", "request_id", "settings", "started_s", "surface",
+        "told_id",
     )  # fmt: skip
 
     def __init__(self, connection: "ClientConnection", head: RequestHead) -> None:
@@ -44,13 +48,14 @@ class ClientSide(ABC):
         self.settings = plane.settings
         self.head = head
         self.started_s = plane.clock()
-        self.request_id = plane.request_id(head.fields.get(b"x-request-id"))
+        self.request_id = self.told_id = plane.request_id(head.fields.get(b"x-request-id"))
         self.surface = head.surface
         plane.counts[_REQUESTS] += 1
         plane.open_exchanges += 1
         plane.row[_OPEN] = plane.open_exchanges
 
         self.key: KeyEntry | None = None
+        self.hold: Hold | None = None
         self.is_local = False
         self.decision = b""
         self.committed = False
@@ -124,7 +129,7 @@ class ClientSide(ABC):
         start = self._known_start(known, known.derived)
         line = b"%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b"
         self._whole_bytes = len(body)
-        self.connection.write(line % (start, len(body), self.request_id, body))
+        self.connection.write(line % (start, len(body), self.told_id, body))
         self.finish(_OK, known.status)
 
     def _known_start(

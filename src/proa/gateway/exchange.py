@@ -20,6 +20,7 @@ from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_side import DERIVED_MAX, ClientSide
 from proa.gateway.facts import route_request
+from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
@@ -90,6 +91,8 @@ class Exchange(ClientSide):
         match = self.head.derived.get((self.dispatcher, asked.model)) or self._new_match(asked)
         if isinstance(match, Refusal):
             self._refused(match)
+            return
+        if self.key is not None and self.key.meter is not None and not self.key.meter.admits(self):
             return
         least = match.least_context_tokens
         if least is None or len(body) + (asked.max_tokens or 0) <= least:
@@ -322,8 +325,6 @@ class Exchange(ClientSide):
             plane.room.leave(self.ticket)
         plane.open_exchanges -= 1
         plane.row[_OPEN] = plane.open_exchanges
-        if self.key is not None:
-            self.key.leave(plane)
         if self.body_source is not None:
             self.body_source.release()
         duration_s = plane.clock() - self.started_s
@@ -332,6 +333,8 @@ class Exchange(ClientSide):
             asked = self.asked
             if asked is not None and asked.features and outcome is _OK:
                 plane.tokens.learn(asked, attempt.usage.prompt_tokens)
+        if self.key is not None:
+            self._leave_key(self.key, outcome)
         if self.settings.logs.requests or self.settings.records:
             plane.log_exchange(self, outcome, status, duration_s)
         if plane.hedges is not None:
@@ -340,6 +343,11 @@ class Exchange(ClientSide):
             self.begun.detach()
         self.attempt = None
         self.connection.exchange_done(self)
+
+    def _leave_key(self, key: KeyEntry, outcome: Outcome) -> None:
+        key.leave(self.plane)
+        if self.hold is not None:
+            self.hold.settle(self, outcome)
 
     @property
     def fallback_on(self) -> frozenset[int]:

@@ -35,7 +35,7 @@ class KeyEntry:
     """A configured key with its cells in the shared rows.
 
     `tenant` is None where its tenant has no settings, `gate` is the tenant where that may not
-    use everything.
+    use everything, `meter` what counts that it uses.
     """
 
     def __init__(self, spec: KeySpec, slot: int, tenant: TenantEntry | None = None) -> None:
@@ -43,6 +43,7 @@ class KeyEntry:
         self.max_concurrent_requests = spec.max_concurrent_requests
         self.tenant = tenant
         self.gate = tenant if tenant is not None and tenant.restricts else None
+        self.meter = None if tenant is None else tenant.meter
         self._base = key_base(slot) + Key.IN_FLIGHT
 
     def enter(self, plane: "DataPlane") -> Denied | None:

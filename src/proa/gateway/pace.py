@@ -55,6 +55,11 @@ class Pace:
             row, cell = link.row, link.waiting_cell
             row[cell], row[cell + 1] = link.waiting, link.waiting_bytes
 
+    @property
+    def events(self) -> int:
+        """Events of content so far, as of the last call of `window`."""
+        return 0 if self._is_waiting else max(self._events, 0) + 1
+
     def window(self, events: int, now_s: float, *, is_paused: bool = False) -> None:
         """`events` came since the last call."""
         if not self._since_s:

@@ -26,6 +26,7 @@ from proa.gateway.doorkeeper import Doorkeeper
 from proa.gateway.heads import Heads
 from proa.gateway.hedge import Hedges
 from proa.gateway.keys import KeyRing, tenant_entries
+from proa.gateway.ledger import Ledger
 from proa.gateway.link import EngineLink
 from proa.gateway.messages import ApplySettings
 from proa.gateway.pace import Windows
@@ -84,6 +85,7 @@ class DataPlane:
         self.connections: set[ClientConnection] = set()
         self.fleet = FleetView(0, ())
         self.tokens = TokenBook()
+        self.ledger = Ledger(rows, row_index)
         self.log: Log | None = None
         self.recorder: Recorder | None = None
         self.retry_budget = RetryBudget(0.0)
@@ -109,6 +111,7 @@ class DataPlane:
         settings = message.settings
         self.settings = settings
         tenants = tenant_entries(settings.tenants, message.tenant_slots)
+        self.ledger.equip(tenants.values(), settings)
         keys = settings.keys
         ring = None if keys is None else KeyRing(keys, message.key_slots, tenants)
         self.cors = Cors(settings.cors_allow_origins)

@@ -100,6 +100,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     gateway is open, and a tuple, even an empty one, when a key is demanded. `tenants` are
     those of the file, without the default one if that is not among them.
     `retry_budget` is the share of traffic that may be retries.
+    `counts_usage` counts what tenants without quotas use, too; their days and months are
+    those of `time_zone`.
     `records` keeps a record of every request.
     `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are what
     the file adds to those that proa has; `model_templates` are names of templates by model.
@@ -119,6 +121,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_budget: float = 0.1
     admission: AdmissionSettings = AdmissionSettings()
     records: bool = False
+    counts_usage: bool = False
+    time_zone: str = "UTC"
     heartbeat_s: float = 0.0
     chat_templates: dict[str, ChatTemplate] = {}
     model_templates: dict[str, str] = {}

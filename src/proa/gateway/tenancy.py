@@ -20,6 +20,7 @@ from proa.wire.surface import ModelPlace, Surface, surface_of, triton_model
 
 if TYPE_CHECKING:
     from proa.gateway.body import Asked
+    from proa.gateway.ledger import Meter
     from proa.gateway.plane import DataPlane
 
 _REQUESTS = Tenant.REQUESTS - Tenant.IN_FLIGHT
@@ -30,12 +31,14 @@ class TenantEntry:
     """A configured tenant with its cells in the shared rows.
 
     `restricts` tells that some models, adapters or routes are not for it; only then do its
-    requests cost more than their count.
+    requests cost more than their count. `meter` is there where its tokens are counted.
     """
 
     def __init__(self, spec: TenantSpec, slot: int) -> None:
         self.spec = spec
+        self.meter: Meter | None = None
         self.restricts = bool(spec.models or spec.adapters or spec.routes)
+        self.slot = slot
         self.base = tenant_base(slot)
         self._narrows = bool(spec.models or spec.adapters)
         self._fleet: FleetView | None = None

@@ -8,11 +8,16 @@ A cell is one aligned signed 64-bit integer, so that a read never sees half a wr
 Layout of a row, in cells:
     [HEADER cells] [MAX_ENGINES x ENGINE cells] [MAX_KEYS x KEY cells]
     [LINE cells] [MAX_TENANTS x TENANT cells]
+
+Behind the rows stand the accounts of tenants (routing/quota/account.py), which all workers
+write, each under a lock (gateway/ledger.py).
 """
 
 import mmap
 import os
 from bisect import bisect_left
+
+from proa.routing.quota.account import ACCOUNT_CELLS, Account
 
 MAX_ENGINES = 256
 MAX_KEYS = 16_384
@@ -140,6 +145,8 @@ class Tenant:
 
     IN_FLIGHT = 0
     WAITING = 1
+    HELD_INPUT = 2  # tokens that open requests may still use, see gateway/ledger.py
+    HELD_OUTPUT = 3
     TAG = 4  # + rank: its virtual time in the class; never falls
     # counters
     REQUESTS = 8
@@ -147,17 +154,24 @@ class Tenant:
     REFUSED_MODEL = 10
     REFUSED_ROUTE = 11
     STARTED = 12  # of those that had waited
+    REFUSED_RATE = 13
+    REFUSED_QUOTA = 14
+    REFUSED_BUDGET = 15
+    INPUT_TOKENS = 16
+    OUTPUT_TOKENS = 17
+    COST = 18  # in millionths
 
 
 KEY_CELLS = 2
 LINE_CELLS = 16
 TENANT_GAUGES = 8
-TENANT_CELLS = 16
+TENANT_CELLS = 24
 ENGINES_AT = HEADER_CELLS
 KEYS_AT = ENGINES_AT + MAX_ENGINES * ENGINE_CELLS
 LINE_AT = KEYS_AT + MAX_KEYS * KEY_CELLS
 TENANTS_AT = LINE_AT + LINE_CELLS
 ROW_CELLS = TENANTS_AT + MAX_TENANTS * TENANT_CELLS
+_ACCOUNTS_BYTES = MAX_TENANTS * ACCOUNT_CELLS * 8
 
 
 def engine_base(slot: int) -> int:
@@ -181,21 +195,27 @@ class SharedRows:
     def __init__(self, descriptor: int, row_count: int) -> None:
         self.descriptor = descriptor
         self._active: list[memoryview] = []
-        self._map = mmap.mmap(descriptor, row_count * ROW_CELLS * 8)
+        self._map = mmap.mmap(descriptor, row_count * ROW_CELLS * 8 + _ACCOUNTS_BYTES)
         cells = memoryview(self._map).cast("q")
+        self._accounts = cells[row_count * ROW_CELLS :]
         self.rows = [cells[i * ROW_CELLS : (i + 1) * ROW_CELLS] for i in range(row_count)]
 
     @classmethod
     def create(cls, row_count: int) -> "SharedRows":
         """A new zeroed file in memory, with room for `row_count` rows, row 0 included."""
         descriptor = os.memfd_create("proa-rows", os.MFD_CLOEXEC)
-        os.ftruncate(descriptor, row_count * ROW_CELLS * 8)
+        os.ftruncate(descriptor, row_count * ROW_CELLS * 8 + _ACCOUNTS_BYTES)
         return cls(descriptor, row_count)
 
     @classmethod
     def attach(cls, descriptor: int) -> "SharedRows":
         """The rows of a file that another process created."""
-        return cls(descriptor, os.fstat(descriptor).st_size // (ROW_CELLS * 8))
+        size = os.fstat(descriptor).st_size - _ACCOUNTS_BYTES
+        return cls(descriptor, size // (ROW_CELLS * 8))
+
+    def account(self, slot: int) -> Account:
+        """What a tenant has used up, for all workers."""
+        return Account(self._accounts[slot * ACCOUNT_CELLS : (slot + 1) * ACCOUNT_CELLS])
 
     def use(self, index: int) -> None:
         """Make `active` reach as far as row `index`; only the supervisor calls this."""

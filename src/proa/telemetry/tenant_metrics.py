@@ -11,6 +11,9 @@ REFUSALS = {
     "cap": Tenant.REFUSED_CAP,
     "model": Tenant.REFUSED_MODEL,
     "route": Tenant.REFUSED_ROUTE,
+    "rate": Tenant.REFUSED_RATE,
+    "quota": Tenant.REFUSED_QUOTA,
+    "budget": Tenant.REFUSED_BUDGET,
 }
 
 
