@@ -90,7 +90,8 @@ def plates(text: str) -> Iterator[Finding]:
     """`12가 3456`; with a space a word has to tell it, as `10조 5000` has the same shape."""
     for found in _PLATE.finditer(text):
         is_told = _PLATE_WORDS.search(before(text, found.start())) is not None
-        if is_told or not (found["gap"] or _AMOUNT.match(text, found.end())):
+        is_amount = found["use"] == "조" and _AMOUNT.match(text, found.end()) is not None
+        if is_told or not (found["gap"] or is_amount):
             yield Finding("vehicle_plate", found.start(), found.end(), 0.9 if is_told else 0.7)
 
 

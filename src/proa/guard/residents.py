@@ -42,7 +42,7 @@ def _kind(digits: str, separator: str, words: str) -> tuple[str, float] | None:
     is_person = year is not None
     is_company = checksums.corporate(digits)
     if _COMPANY.search(words) and not _PERSON.search(words):
-        if is_company:
+        if is_company and (separator or not _is_other(digits, words)):
             return "corporate_number", 0.95
         return ("corporate_number", 0.6) if separator else None
     if not is_person:
@@ -53,7 +53,8 @@ def _kind(digits: str, separator: str, words: str) -> tuple[str, float] | None:
     is_right = check(digits)
     if _PERSON.search(words):
         return type_, 0.99 if is_right else 0.95
-    if is_company and not is_right and digits[6] in "1256" and (year or 0) < _OLDEST_BORN:
+    is_old = digits[6] in "1256" and (year or 0) < _OLDEST_BORN
+    if separator and is_company and not is_right and is_old:
         return "corporate_number", 0.7
     if separator in ("-", " "):
         return type_, 0.95 if is_right else 0.85

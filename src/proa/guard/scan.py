@@ -185,14 +185,27 @@ class Scanner:
 
 
 def _without_overlaps(found: list[Finding]) -> list[Finding]:
+    """In their order; of a chain of findings that overlap the surest, then the longest stay."""
     kept: list[Finding] = []
-    starts: list[int] = []
-    for one in sorted(found, key=lambda f: (-f.confidence, f.start - f.end, f.start)):
-        place = bisect_left(starts, one.start)
+    chain: list[Finding] = []
+    end = 0
+    for one in sorted(found, key=lambda f: f.start):
+        if one.start >= end:
+            kept += _of_chain(chain)
+            chain = []
+        chain.append(one)
+        end = max(end, one.end)
+    return kept + _of_chain(chain)
+
+
+def _of_chain(chain: list[Finding]) -> list[Finding]:
+    if len(chain) < 2:
+        return chain
+    kept: list[Finding] = []
+    for one in sorted(chain, key=lambda f: (-f.confidence, f.start - f.end, f.start)):
+        place = bisect_left(kept, one.start, key=lambda f: f.start)
         if place < len(kept) and kept[place].start < one.end:
             continue
-        if place and kept[place - 1].end > one.start:
-            continue
-        starts.insert(place, one.start)
-        kept.insert(place, one)
+        if not place or kept[place - 1].end <= one.start:
+            kept.insert(place, one)
     return kept
