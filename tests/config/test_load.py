@@ -291,7 +291,10 @@ def test_a_wrong_value_is_told_with_what_is_accepted(
     [
         ("match = { path = 'api' }", 'match.path = "api": accepted is a path such as'),
         ("match = { path = '/../x' }", 'without ".."'),
-        ("match = { tenant = 'a' }", "tenants are those of API keys: [gateway] api_keys_file is needed"),
+        (
+            "match = { tenant = 'a' }",
+            "tenants are those of API keys: [gateway] api_keys_file is needed",
+        ),
         ("match = { pii = true }", "routes[0].match.pii is not supported by this version"),
         ("match = { min_tokens = 9, max_tokens = 8 }", "min_tokens = 9: at most max_tokens, 8"),
         ("match = { class = '' }", 'match.class = "": accepted is a class of requests'),
