@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
-import re2
 
 from proa.errors import FieldError
+from proa.guard.detectors import linear_pattern
 from proa.guard.policy import GuardRule
 from proa.guard.texts import BodyTexts
 
-_PATTERN_BYTES = 8 << 20
+if TYPE_CHECKING:
+    import re2
 
 
 class BrokenLimit(msgspec.Struct, frozen=True):
@@ -45,9 +47,9 @@ def check_pattern(pattern: str, field: str) -> None:
         FieldError: RE2 cannot take the pattern, so it could not be searched in linear time.
     """
     try:
-        re2.compile(pattern, _options())
-    except re2.error:
-        raise FieldError(field, pattern, "a regular expression that RE2 takes") from None
+        linear_pattern(pattern)
+    except FieldError as refused:
+        raise FieldError(field, refused.value, refused.accepted) from None
 
 
 def _hit(texts: Iterable[str], patterns: Sequence[str]) -> int | None:
@@ -61,11 +63,4 @@ def _hit(texts: Iterable[str], patterns: Sequence[str]) -> int | None:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> "re2._Regexp":
-    return re2.compile(pattern, _options())
-
-
-def _options() -> "re2.Options":
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _PATTERN_BYTES
-    return options
+    return linear_pattern(pattern)

@@ -52,7 +52,7 @@ _CHAT = Places(
         "messages[].content[].audio_url", "messages[].content[].video_url",
         "messages[].content[].file", "messages[].content[].image", "messages[].images",
     ),
-    tools=_paths("tools[].function.name", "functions[].name"),
+    tools=_paths("tools[].function.name", "functions[].name", "tools[].type"),
 )  # fmt: skip
 _PROMPTS = Places(
     kept=_paths(*_ENGINE, "input_type"),
@@ -73,7 +73,7 @@ _RESPONSES = Places(
         "input[].output[].image_url", "input[].output[].file_data", "input[].output.image_url",
         "input[].image_url", "input[].result",
     ),
-    tools=_paths("tools[].name", "tools[].function.name"),
+    tools=_paths("tools[].name", "tools[].function.name", "tools[].type"),
 )  # fmt: skip
 _MESSAGES = Places(
     kept=_paths(
@@ -105,7 +105,10 @@ _TRITON = Places(
     media=_paths("images", "image_data"),
 )  # fmt: skip
 _AUDIO = Places(kept=_paths(*_ENGINE, "voice", "response_format", "language"))
-_EVERY_STRING = Places(kept=_paths("model"))
+_EVERY_STRING = Places(
+    kept=_paths("model"),
+    tools=_paths("tools[].name", "tools[].function.name", "functions[].name"),
+)
 
 PATHS: dict[bytes, Places] = {
     b"/v1/chat/completions": _CHAT,
