@@ -9,7 +9,9 @@ TABLE = TESTS.parent / "docs" / "bench-faults.md"
 
 
 def listed() -> dict[str, set[str]]:
-    rows = re.findall(r"^\| B(\d+) \|.*\| ([^|]+) \|$", TABLE.read_text(encoding="utf-8"), re.M)
+    rows = re.findall(
+        r"^\| B(\d+) \|.*\| ([^|]+) \|$", TABLE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return {number: set(re.findall(r"`([^`]+)`", files)) for number, files in rows}
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import time
 
-from proa.bench.answer import read_answer
 from proa.bench.arrival_clock import ArrivalClock
 from proa.bench.client import TargetClient
 from proa.bench.connection import ClientConnection, OnEnd, opened
@@ -84,8 +83,3 @@ async def post(target: TargetSpec, body: bytes, *, timeout_s: float) -> RawExcha
     finally:
         client.stop()
     return raw
-
-
-def status_of(raw: RawExchange) -> int | None:
-    """The status of an answer, None without one."""
-    return read_answer(raw).status

@@ -42,10 +42,11 @@ def search_of(spec: RunSpec) -> SearchSpec | None:
         "repeat_first": spec.repeat_first,
     }
     if spec.window.requests is not None:
-        fields["visit_requests"] = spec.window.requests
+        fields["visit_requests"] = fields["first_requests"] = spec.window.requests
     elif spec.rates and spec.window.duration_s is not None:
         mean = math.fsum(spec.rates) / len(spec.rates)
         fields["visit_requests"] = max(1, round(mean * spec.window.duration_s))
+        fields["first_requests"] = fields["visit_requests"]
     return rates_search(spec.rates, **fields) if spec.rates else users_search(spec.users, **fields)
 
 

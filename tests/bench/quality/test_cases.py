@@ -18,7 +18,7 @@ def test_a_file_of_ones_own() -> None:
     )
     first, second = read_cases(lines.encode(), name="cases.jsonl")
     assert (first.id, first.group, first.check.number, first.max_tokens) == ("sum", "sums", 42, 16)
-    assert (second.id, second.check.is_none) == ("3", True)
+    assert (second.id, second.check.named) == ("3", 0)
 
 
 @pytest.mark.parametrize(

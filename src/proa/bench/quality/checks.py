@@ -24,11 +24,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tolerance: float = 0.0
 
     @property
-    def is_none(self) -> bool:
-        """Whether answers are only compared with each other."""
-        return self.named == 0
-
-    @property
     def named(self) -> int:
         """How many ways of checking are given."""
         given = (self.exact, self.contains, self.regex, self.number)

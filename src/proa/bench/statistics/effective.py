@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _BATCHES = 8
 _SMALLEST_BATCH = 4
-_PRIOR = 4.0
+_PRIOR = 2.0
 _MOST = 25.0
 
 
@@ -48,7 +48,7 @@ def batch_variance(values: Sequence[float], together: int = 1) -> BatchVariance 
 def design_effect(found: Sequence[BatchVariance | None]) -> float:
     """How many requests tell as much as one independent one, over all series; 1 or more.
 
-    Each series has few batches, so they are pooled, with a prior of 4 degrees of freedom
+    Each series has few batches, so they are pooled, with a prior of 2 degrees of freedom
     that requests are independent.
     """
     known = [one for one in found if one is not None]

@@ -10,7 +10,7 @@ from proa.bench.statistics.effective import BatchVariance, design_effect
 from proa.bench.statistics.isotonic import Level
 from proa.bench.statistics.sequential import Verdict, mean_verdict, share_verdict
 
-_PRIOR_VISITS = 4.0
+_PRIOR_VISITS = 2.0
 _LEAST_DEVIATION = 1e-3
 
 

@@ -33,7 +33,8 @@ class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
     `ladder` are the levels that were asked, each visited at least once; `grid` all loads that
     may be visited. The interval is short enough where `high` - `low` is at most `resolution`
     places of the grid; `limit` is its likelihood ratio. `visit_requests` are measured in one
-    visit that is not settled before. `most_requests` and `most_visits` end the search; time is
+    visit that is not settled before; the first visits, which only tell where to look, stop at
+    `first_requests`. `most_requests` and `most_visits` end the search; time is
     the caller's.
     """
 
@@ -43,6 +44,7 @@ class SearchSpec(msgspec.Struct, frozen=True, kw_only=True):
     resolution: int = 2
     limit: float = LIMIT
     visit_requests: int = 60
+    first_requests: int = 44
     most_requests: int = 10_000
     most_visits: int = 150
     ascending: bool = False
@@ -90,7 +92,8 @@ def next_level(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random
     seen = {one.load for one in history}
     ladder = [load for load in spec.ladder if load not in seen]
     if ladder:
-        return Ask(min(ladder) if spec.ascending else rng.choice(ladder), spec.visit_requests)
+        first = min(spec.first_requests, spec.visit_requests)
+        return Ask(min(ladder) if spec.ascending else rng.choice(ladder), first)
     if spec.repeat_first and _is_repeated(history, spec):
         return None
     if not is_over(history, spec):

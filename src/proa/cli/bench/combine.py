@@ -8,8 +8,6 @@ asked with --min-gain was not shown, or over 5 % of a part's requests failed, 13
 """
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "markdown")
 PARTS = ("main", "aux", "together")
-INTERRUPTED = 130
-PROMISE = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from proa.bench.combine.gain import Verdict, gain_stats, verdict_of
     from proa.bench.keep.documents import document_of
     from proa.cli.bench.combine_view import page_of
-    from proa.cli.bench.session import kept_in, print_page
-    from proa.errors import OwnFault
+    from proa.cli.bench.session import exit_code, kept_in, print_told
 
     texts = Texts("bench_combine", language_asked(args))
     spec = asked_of(args)
@@ -66,17 +61,11 @@ def run(args: argparse.Namespace) -> int:
         lambda result: result.end,
         texts.language,
     )
-    if args.format == "json":
-        told = document_of(result)
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
-    else:
-        print_page(page_of(result, texts), args.format)
-    if not is_kept:
-        return OwnFault.exit_code
-    if result.end.is_interrupted:
-        return INTERRUPTED
+    print_told(document_of(result), page_of(result, texts), args.format)
     verdict = verdict_of(gain_stats(result.blocks), spec.min_gain)
-    return 0 if verdict in (Verdict.KEPT, Verdict.MEASURED) else PROMISE
+    is_good = verdict in (Verdict.KEPT, Verdict.MEASURED)
+    interrupted = result.end.is_interrupted
+    return exit_code(is_kept=is_kept, is_interrupted=interrupted, is_good=is_good)
 
 
 def asked_of(args: argparse.Namespace) -> "CombineSpec":

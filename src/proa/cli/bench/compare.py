@@ -8,8 +8,6 @@ was measured is printed).
 """
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "markdown")
 SIDES = ("direct", "gateway")
-INTERRUPTED = 130
-PROMISE = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     from proa.bench.compare.document import document
     from proa.bench.compare.verdict import BAD, compare_stats
     from proa.cli.bench.compare_view import page_of
-    from proa.cli.bench.session import kept_in, print_page
-    from proa.errors import OwnFault, UpstreamError
+    from proa.cli.bench.session import exit_code, kept_in, print_told
+    from proa.errors import UpstreamError
 
     texts = Texts("bench_compare", language_asked(args))
     spec = asked_of(args)
@@ -70,16 +66,9 @@ def run(args: argparse.Namespace) -> int:
     stopped = result.end.stopped
     if not stats.pairs and stopped != "interrupted":
         raise UpstreamError(_failures(result))
-    if args.format == "json":
-        told = document(result, stats)
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
-    else:
-        print_page(page_of(result, texts), args.format)
-    if not is_kept:
-        return OwnFault.exit_code
-    if stopped == "interrupted":
-        return INTERRUPTED
-    return PROMISE if stats.verdict in BAD else 0
+    print_told(document(result, stats), page_of(result, texts), args.format)
+    is_interrupted, is_good = stopped == "interrupted", stats.verdict not in BAD
+    return exit_code(is_kept=is_kept, is_interrupted=is_interrupted, is_good=is_good)
 
 
 def asked_of(args: argparse.Namespace) -> "CompareSpec":

@@ -8,7 +8,6 @@ input.
 """
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,11 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import json
-
     from proa.bench.restate.document import ImportEnd, ImportResult, document
     from proa.bench.restate.read_foreign import read_foreign
-    from proa.cli.bench.session import kept_in, print_page
+    from proa.cli.bench.session import kept_in, print_told
     from proa.errors import OwnFault
 
     texts = Texts("bench_import", language_asked(args))
@@ -55,10 +52,7 @@ def run(args: argparse.Namespace) -> int:
         lambda _: ImportEnd(),
         texts.language,
     )
-    if args.format == "json":
-        sys.stdout.write(json.dumps(document(result), ensure_ascii=False, indent=2) + "\n")
-    else:
-        print_page(page_of(result, texts), args.format)
+    print_told(document(result), page_of(result, texts), args.format)
     return 0 if is_kept else OwnFault.exit_code
 
 

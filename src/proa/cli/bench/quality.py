@@ -8,8 +8,6 @@ interrupted (what was answered is printed).
 """
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "markdown")
 SIDES = ("a", "b")
-INTERRUPTED = 130
-PROMISE = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from proa.bench.quality.document import document
     from proa.bench.quality.verdict import Verdict, quality_stats
     from proa.cli.bench.quality_view import page_of
-    from proa.cli.bench.session import kept_in, print_page
-    from proa.errors import OwnFault
+    from proa.cli.bench.session import exit_code, kept_in, print_told
 
     texts = Texts("bench_quality", language_asked(args))
     spec = asked_of(args)
@@ -69,16 +64,10 @@ def run(args: argparse.Namespace) -> int:
         _write_cases(args.write_cases, result.start.cases)
     stats = quality_stats(result)
     _refuse_silence(result)
-    if args.format == "json":
-        told = document(result, stats)
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
-    else:
-        print_page(page_of(result, texts), args.format)
-    if not is_kept:
-        return OwnFault.exit_code
-    if result.end.is_interrupted:
-        return INTERRUPTED
-    return 0 if stats.verdict in (Verdict.KEPT, Verdict.MEASURED) else PROMISE
+    print_told(document(result, stats), page_of(result, texts), args.format)
+    is_good = stats.verdict in (Verdict.KEPT, Verdict.MEASURED)
+    interrupted = result.end.is_interrupted
+    return exit_code(is_kept=is_kept, is_interrupted=interrupted, is_good=is_good)
 
 
 def asked_of(args: argparse.Namespace) -> "QualitySpec":

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proa.cli.texts import Texts, add_language, language_asked
-from proa.errors import OwnFault
 
 if TYPE_CHECKING:
     from proa.bench.keep.row_file import RowFile
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from proa.bench.run_spec import RunSpec
 
 FORMATS = ("text", "json")
-INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     from proa.bench.document import document
     from proa.bench.keep.run_file import RunEnd
     from proa.cli.bench.asked import asked_of
-    from proa.cli.bench.session import kept_in
+    from proa.cli.bench.session import exit_code, kept_in
 
     texts = Texts("bench_run", language_asked(args))
     spec = asked_of(args)
@@ -107,11 +105,11 @@ def run(args: argparse.Namespace) -> int:
         from proa.cli.bench.table import table
 
         sys.stdout.write(table(result, texts))
-    if not is_kept:
-        return OwnFault.exit_code
-    if result.stopped == "interrupted":
-        return INTERRUPTED
-    return _code(result, args.contract is not None)
+    return exit_code(
+        is_kept=is_kept,
+        is_interrupted=result.stopped == "interrupted",
+        is_good=_is_good(result, args.contract is not None),
+    )
 
 
 def _measured(spec: "RunSpec", texts: Texts, file: "RowFile | None") -> "RunResult":
@@ -129,9 +127,9 @@ def _measured(spec: "RunSpec", texts: Texts, file: "RowFile | None") -> "RunResu
     return measured(made, ending=texts.say("phase_interrupted"))
 
 
-def _code(result: "RunResult", has_contract: bool) -> int:
-    """4 where an SLO was asked and no level kept it; with a contract, each visit must."""
+def _is_good(result: "RunResult", has_contract: bool) -> bool:
+    """False where an SLO was asked and no level kept it; with a contract, each visit must."""
     if result.spec.slo is None:
-        return 0
+        return True
     kept = [visit.stats.verdict == "pass" for visit in result.visits]
-    return 0 if kept and (all(kept) if has_contract else any(kept)) else 4
+    return bool(kept) and (all(kept) if has_contract else any(kept))

@@ -1,9 +1,10 @@
 """A measurement that a terminal watches, and that Ctrl-C ends without losing what it has."""
 
 import asyncio
+import json
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -14,10 +15,12 @@ from rich.status import Status
 
 from proa.cli.page.blocks import Page
 from proa.cli.texts import Texts
+from proa.errors import OwnFault, PromiseError
 
 if TYPE_CHECKING:
     from proa.bench.keep.row_file import RowFile
 
+INTERRUPTED = 130
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
@@ -119,9 +122,21 @@ def kept_in(
     return result, False
 
 
-def print_page(page: Page, form: str) -> None:
-    """To standard output, as text or Markdown."""
+def print_told(document: Mapping[str, Any], page: Page, form: str) -> None:
+    """To standard output: the document as JSON, or the page as text or Markdown."""
     from proa.cli.page.markdown import markdown_page
     from proa.cli.page.plain_text import text_page
 
-    sys.stdout.write(markdown_page(page) if form == "markdown" else text_page(page))
+    if form == "json":
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        sys.stdout.write(markdown_page(page) if form == "markdown" else text_page(page))
+
+
+def exit_code(*, is_kept: bool, is_interrupted: bool, is_good: bool) -> int:
+    """Of a measurement that came to an end."""
+    if not is_kept:
+        return OwnFault.exit_code
+    if is_interrupted:
+        return INTERRUPTED
+    return 0 if is_good else PromiseError.exit_code
