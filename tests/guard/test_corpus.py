@@ -58,7 +58,7 @@ def short_enough_to_hold(text: str, found: list[Finding]) -> list[Finding]:
     return [
         one
         for one in found
-        if one.end - one.start <= HELD_CHARS
+        if one.end - one.start < HELD_CHARS
         and one.type != "private_key"
         and not (one.type == "email" and text[one.start] >= "가")
     ]

@@ -26,7 +26,7 @@ _ACCOUNT_WORDS = re.compile(
 _SHORT_CONTEXT = 30
 _LABEL_CHARS = 12
 _IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])",
+    r"[A-Z](?<![A-Za-z0-9].)[A-Z]\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])",
     re.ASCII,
 )
 
@@ -77,9 +77,9 @@ def bank_accounts(run: Run) -> Iterator[Finding]:
             yield Finding("bank_account", run.at(found.start()), run.end_of(found.end()), 0.7)
 
 
-def ibans(text: str, start: int, end: int) -> Iterator[Finding]:
+def ibans(text: str) -> Iterator[Finding]:
     """Country, check digits, and up to thirty characters more, with or without spaces."""
-    for found in _IBAN.finditer(text, start, end):
+    for found in _IBAN.finditer(text):
         written = found.group()
         while len(written) >= 15:  # words in capitals may follow
             plain = written.replace(" ", "")

@@ -19,6 +19,7 @@ _INSIDE = (
 _STREET = rf"(?: {_ROAD.removeprefix(' ?')}){_NUMBER}(?![\d가-힣]길)"
 _ADDRESS = re.compile(rf"(?<![가-힣]){_PROVINCE}{_WITHIN}{{0,3}}(?:{_STREET}|{_LOT}){_INSIDE}")
 _HINT = re.compile("[서부대인광울세경강충전제][울산구천주전종기원북남청라상]")
+_NUMBERED = re.compile(r"[로길동리가](?<=[가-힣].) ?(?:산 ?)?\d")
 _OPEN = re.compile(
     rf"(?<![가-힣]){_PROVINCE}{_WITHIN}{{0,3}}"
     r"(?: [가-힣0-9·.-]{0,14}(?: ?\d{0,4}(?:번|번길|길)?)?"
@@ -36,6 +37,8 @@ _LAST_NAME = re.compile(rf"(?<![가-힣])[가-힣]{{1,{_NAME_MAX_CHARS}}}\Z")
 
 def addresses(text: str) -> Iterator[Finding]:
     """Road and lot addresses; a city and a post code alone are none."""
+    if _NUMBERED.search(text) is None:
+        return
     end = 0
     for hint in _HINT.finditer(text):
         if hint.start() < end:

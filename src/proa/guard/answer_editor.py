@@ -57,11 +57,12 @@ class AnswerEditor:
         What comes later can change only what lies behind that place, unless the text
         `is_last`. A finding that began before `since` goes on as a finding of its own.
         """
+        until = len(text) if is_last else self.open_from(text, since)
+        if until - since < self.shortest_chars and not is_last:
+            return [], until
         restored = self._tokens.spans(text)
         found = self._found(text, restored)
-        until = len(text)
         if not is_last:
-            until = self.open_from(text, since)
             for start, end in (*restored, *((each.start, each.end) for each in found)):
                 if start < until < end:
                     is_held = len(text) - start <= HELD_MAX_CHARS

@@ -109,7 +109,7 @@ class Event:
     def cut(self) -> tuple["Event", "Event"] | None:
         """The event as two, where its only text is settled in part; None if it can't be cut."""
         piece = self.texts[0].piece
-        if len(self.texts) != 1 or piece is None or self._edits or '"name"' in self._json:
+        if len(self.texts) != 1 or piece is None or self._edits or b'"name"' in self.raw:
             return None
         text = self.texts[0]
         settled = piece.track.settled
@@ -127,7 +127,9 @@ class Event:
         part = Event(raw, self.facts, document, self._ends)
         place = TextPlace(text.name, text.start, text.start + end - start, "", text.is_json, piece)
         part.texts = [place]
-        part._echoes = [without(document, p) for p in places(document, is_echo) if p.is_document]
+        if self._echoes:
+            found = [place for place in places(document, is_echo) if place.is_document]
+            part._echoes = [without(document, place) for place in found]
         return part
 
     def around_text(self) -> tuple[bytes, bytes] | None:

@@ -9,13 +9,14 @@ import unicodedata
 from collections.abc import Iterator
 
 LEAST_DIGITS = 7
+DIGITS = "0-9\uff10-\uff19\U0001d7ce-\U0001d7ff"
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u30fc\u3161\u00b7\u30fb"
 SPACES = " \t\u00a0\u2000-\u200a\u202f\u3000"
 INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
 _OTHERS = ".()\uff0e\uff08\uff09"
 BETWEEN = f"\\{DASHES}{SPACES}{INVISIBLE}{_OTHERS}\r\n"
 _HANGUL = "공영일이삼사오육륙칠팔구"
-_RUN = re.compile(rf"\d(?:[{BETWEEN}]{{0,4}}+\d){{{LEAST_DIGITS - 1},}}+")
+_RUN = re.compile(rf"[{DIGITS}](?:[{BETWEEN}]{{0,4}}+[{DIGITS}]){{{LEAST_DIGITS - 1},}}+")
 _SPOKEN = re.compile(rf"(?<![가-힣])[공영](?:[{BETWEEN}]{{0,2}}+[{_HANGUL}\d]){{8,24}}+")
 _PLAIN = re.compile(r"\d++(?:[-. ()]\d++)*+", re.ASCII)
 _VALUES = dict(zip(_HANGUL, "001234566789", strict=True))
@@ -66,9 +67,9 @@ def before(text: str, place: int) -> str:
     return text[max(0, place - CONTEXT_CHARS) : place].lower()
 
 
-def runs(text: str, start: int, end: int) -> Iterator[Run]:
-    """The runs of a part of a text, in their order."""
-    for found in _RUN.finditer(text, start, end):
+def runs(text: str) -> Iterator[Run]:
+    """The runs of a text, in their order."""
+    for found in _RUN.finditer(text):
         yield _read(text, found.start(), found.group())
 
 

@@ -1,7 +1,7 @@
 """Finds personal data and secrets in a text: start here.
 
-One pass finds runs of digits (`runs`), a few byte searches tell which other families can be
-in the text at all; each family then checks its own shapes. Everything takes linear time.
+One pass finds runs of digits (`runs`), a few searches for a character tell which other families
+can be in the text at all; each family then checks its own shapes. All of it takes linear time.
 """
 
 import re
@@ -14,7 +14,7 @@ from proa.guard.detectors import Detector, DetectorSpec
 from proa.guard.finding import Finding
 from proa.guard.open_end import HELD_CHARS, open_end
 from proa.guard.residents import residents
-from proa.guard.runs import LEAST_DIGITS, Run, runs, spoken_runs
+from proa.guard.runs import DIGITS, Run, runs, spoken_runs
 from proa.guard.types import TYPES
 
 _BEFORE_CHARS = 128
@@ -22,7 +22,7 @@ _BEHIND_CHARS = 1024
 _LONG_WORD = re.compile(r"[!-~]{0,16384}")
 
 OfRun = Callable[[Run], Iterator[Finding]]
-OfZone = Callable[[str, int, int], Iterator[Finding]]
+OfText = Callable[[str], Iterator[Finding]]
 
 # A family with the least characters that one of its numbers has in a run.
 _RUN_FAMILIES: tuple[tuple[frozenset[str], OfRun, int], ...] = (
@@ -35,22 +35,26 @@ _RUN_FAMILIES: tuple[tuple[frozenset[str], OfRun, int], ...] = (
     (frozenset(("health_insurance", "military_number")), papers.numbered, 8),
     (frozenset(("bank_account",)), accounts.bank_accounts, 10),
 )
-# Families of a zone: a part of the text without Korean letters.
-_ZONE_FAMILIES: tuple[tuple[frozenset[str], OfZone], ...] = (
-    (frozenset(("passport",)), papers.passports),
-    (frozenset(("customs_code",)), papers.customs_codes),
-    (frozenset(("iban",)), accounts.ibans),
-    (frozenset(("api_key",)), credentials.api_keys),
-    (frozenset(("jwt",)), credentials.jwts),
-    (frozenset(("ci_di",)), papers.link_codes),
+# Families of codes: letters and digits side by side.
+_CODE_FAMILIES: tuple[tuple[str, OfText], ...] = (
+    ("passport", papers.passports),
+    ("customs_code", papers.customs_codes),
+    ("iban", accounts.ibans),
+    ("api_key", credentials.api_keys),
+    ("jwt", credentials.jwts),
+    ("ci_di", papers.link_codes),
 )
-_ZONE = re.compile(f"[^가-힣]{{{LEAST_DIGITS},}}")
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[A-Za-z]")
-_PARTED = re.compile(r"[.:][0-9A-Fa-f]{0,4}[.:]")
-_PLATE = re.compile(r"\d[가-힣] ?\d{4}")
-_SECRET = re.compile(r"[비패암Pp][밀번스호aAwW]")
-_BIRTH = re.compile(r"[생출bBdD][년일생iIoO]")
+# What has Korean letters and digits in it.
+_KOREAN_FAMILIES: tuple[tuple[str, OfText], ...] = (
+    ("address", addresses.addresses),
+    ("driver_licence", papers.old_licences),
+    ("vehicle_plate", papers.plates),
+)
+_ANY_DIGIT = re.compile(f"[{DIGITS}]")
+# A character class comes first, so that `re` looks for it without trying the rest everywhere.
+_CODE = re.compile("[0-9](?:(?<=[A-Za-z_+/=-].)|(?=[A-Za-z_+/=-]))")
+_WORDS = re.compile("[비패암pP생출bBdD][밀번스호aAwW년일생iIoO]")  # of passwords and births
+_PARTED = re.compile("[.:][0-9A-Fa-f]{0,4}[.:]")
 
 
 class Scanner:
@@ -76,7 +80,8 @@ class Scanner:
         self._wanted = wanted
         self._private = private_addresses
         self._of_runs = [(find, least) for of, find, least in _RUN_FAMILIES if of & wanted]
-        self._of_zones = [find for of, find in _ZONE_FAMILIES if of & wanted]
+        self._of_codes = [find for type_, find in _CODE_FAMILIES if type_ in wanted]
+        self._of_korean = [find for type_, find in _KOREAN_FAMILIES if type_ in wanted]
 
     def scan(self, text: str) -> list[Finding]:
         """The findings in their order; of those that overlap the surest, then the longest."""
@@ -101,41 +106,32 @@ class Scanner:
         wanted = self._wanted
         if "@" in text and "email" in wanted:
             yield from network.emails(text)
-        if "password" in wanted and _SECRET.search(text) is not None:
+        has_word = _WORDS.search(text) is not None
+        if has_word and "password" in wanted:
             yield from credentials.passwords(text)
-        for zone in _ZONE.finditer(text):
-            yield from self._in_zone(text, *zone.span())
+        if has_word and "birth_date" in wanted:
+            yield from papers.birth_dates(text)
+        if _ANY_DIGIT.search(text) is not None:
+            yield from self._with_digits(text)
         for run in spoken_runs(text):
             yield from phones.phones(run)
-        if _DIGIT.search(text) is not None:
-            yield from self._with_korean(text)
+        if "ip_address" in wanted and _PARTED.search(text) is not None:
+            yield from network.ip_addresses(text, private=self._private)
         for detector in self._detectors:
             yield from detector.find(text)
 
-    def _in_zone(self, text: str, start: int, end: int) -> Iterator[Finding]:
-        """What stands in a part of the text that has no Korean letters."""
-        if _LETTER.search(text, start, end) is not None:
-            for of_zone in self._of_zones:
-                yield from of_zone(text, start, end)
-        if "ip_address" in self._wanted and _PARTED.search(text, start, end) is not None:
-            yield from network.ip_addresses(text, start, end, private=self._private)
-        for run in runs(text, start, end):
+    def _with_digits(self, text: str) -> Iterator[Finding]:
+        for run in runs(text):
             length = len(run.norm)
             for of_run, least in self._of_runs:
                 if length >= least:
                     yield from of_run(run)
-
-    def _with_korean(self, text: str) -> Iterator[Finding]:
-        """What has Korean letters in it."""
-        wanted = self._wanted
-        if "address" in wanted:
-            yield from addresses.addresses(text)
-        if "birth_date" in wanted and _BIRTH.search(text) is not None:
-            yield from papers.birth_dates(text)
-        if "driver_licence" in wanted:
-            yield from papers.old_licences(text)
-        if "vehicle_plate" in wanted and _PLATE.search(text) is not None:
-            yield from papers.plates(text)
+        if _CODE.search(text) is not None:
+            for of_code in self._of_codes:
+                yield from of_code(text)
+        if not text.isascii():
+            for of_korean in self._of_korean:
+                yield from of_korean(text)
 
     def scan_slices(self, text: str, chars: int) -> Iterator[list[Finding] | None]:
         """The same in pieces of about `chars` characters, with None between them.

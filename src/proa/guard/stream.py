@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from proa.guard.answer_editor import HELD_MAX_CHARS, AnswerEditor
 from proa.guard.event import Event, read_event
 from proa.guard.event_facts import TrackName
-from proa.guard.json_text import UnreadableBody, decoded
-from proa.guard.stream_shape import Shape, Shapes
+from proa.guard.stream_shape import Shapes
 from proa.guard.track import Track
 from proa.wire.sse import split_events, split_lines
 
@@ -41,18 +40,17 @@ class StreamFilter:
 
     def feed(self, block: bytes) -> bytes:
         """What may go on of a block of whole events and of what was held."""
-        if not self._queue:
-            known = self._shapes.known(block)
-            if known is not None and self._passes(*known):
-                return block
+        known = self._shapes.known(block)
+        if known is not None:
+            return self._next_of(*known)
         split = split_lines if self._is_lines else split_events
         out: list[bytes] = []
         at = 0
         for _, end in split(block):
-            out += self._events(block[at:end])
+            out.append(self._next(block[at:end]))
             at = end
         if at < len(block):
-            out += self._events(block[at:])
+            out.append(self._next(block[at:]))
         return b"".join(out)
 
     def finish(self) -> bytes:
@@ -60,17 +58,14 @@ class StreamFilter:
         self._settle_all()
         return b"".join(self._released())
 
-    def _passes(self, track: Track, raw: bytes) -> bool:
-        try:
-            return track.passes(decoded(raw.decode()))
-        except (UnicodeDecodeError, UnreadableBody):
-            return False
-
-    def _events(self, raw: bytes) -> Iterator[bytes]:
+    def _next(self, raw: bytes) -> bytes:
+        known = self._shapes.known(raw)
+        if known is not None:
+            return self._next_of(*known)
         event = read_event(raw, self._editor, is_line=self._is_lines)
         facts = event.facts
         if facts.is_idle:
-            return iter((event.written(),))
+            return event.written()
         if facts.is_border:
             self._settle_all()
         for text in event.texts:
@@ -80,11 +75,25 @@ class StreamFilter:
             track.settle(is_last=text.name[0] in facts.finished)
         if facts.finished:
             self._settle_lanes(facts.finished)
+        if len(event.texts) == 1:
+            self._shapes.note(event, self._tracks[event.texts[0].name])
+        return self._queued(event)
+
+    def _next_of(self, track: Track, event: Event) -> bytes:
+        """An event of a known shape, which is not read; with nothing open it may pass as it is."""
+        text = event.texts[0]
+        if not self._queue and track.passes(text.text):
+            return event.raw
+        self._settle_others(track, text.name[0])
+        text.piece = track.add(text.text)
+        track.settle()
+        return self._queued(event)
+
+    def _queued(self, event: Event) -> bytes:
         self._queue.append(event)
         if len(self._queue) > _HELD_MAX_EVENTS:
             self._settle_all()
-        self._note_shape(event)
-        return self._released()
+        return b"".join(self._released())
 
     def _track(self, name: TrackName, *, is_json: bool) -> Track:
         track = self._tracks.get(name)
@@ -123,12 +132,6 @@ class StreamFilter:
             lanes |= event.facts.lanes
             waiting.append(event)
         self._queue = waiting
-
-    def _note_shape(self, event: Event) -> None:
-        if len(event.texts) == 1 and not event.facts.finished and not event.facts.is_border:
-            around = event.around_text()
-            if around is not None:
-                self._shapes.note(Shape(*around, self._tracks[event.texts[0].name]))
 
 
 def _is_long(event: Event) -> bool:

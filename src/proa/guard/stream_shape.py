@@ -2,6 +2,8 @@
 
 import re
 
+from proa.guard.event import Event, TextPlace
+from proa.guard.json_text import UnreadableBody, decoded
 from proa.guard.track import Track
 
 _MAX_SHAPES = 8
@@ -13,21 +15,20 @@ _COUNTED = re.compile(
 
 
 class Shape:
-    """What stands before and after the text of an event, and whose text it is.
+    """What stands before and after the only text of an event, and whose text it is.
 
     Numbers that count on from event to event may differ, an index may not.
     """
 
-    __slots__ = ("_after", "_before", "_pattern", "_texts", "track")
+    __slots__ = ("_after", "_before", "_event", "_pattern", "track")
 
-    def __init__(self, before: bytes, after: bytes, track: Track) -> None:
+    def __init__(self, event: Event, around: tuple[bytes, bytes], track: Track) -> None:
         self.track = track
-        self._before = before
-        self._after = after
-        self._texts = len(before), len(after)
+        self._event = event
+        self._before, self._after = around
         self._pattern: re.Pattern[bytes] | None = None
-        if _COUNTED.search(before) or _COUNTED.search(after):
-            self._pattern = re.compile(_counting(before) + _TEXT + _counting(after))
+        if any(_COUNTED.search(part) for part in around):
+            self._pattern = re.compile(_counting(self._before) + _TEXT + _counting(self._after))
 
     def is_like(self, other: "Shape") -> bool:
         """Whether the other one says nothing new."""
@@ -35,16 +36,28 @@ class Shape:
             return self._pattern.pattern == other._pattern.pattern
         return self._before == other._before and self._after == other._after
 
-    def text_of(self, event: bytes) -> bytes | None:
-        """The text of an event of this shape as it is written, None for another event."""
-        if event.startswith(self._before) and event.endswith(self._after):
-            text = event[self._texts[0] : len(event) - self._texts[1]]
-            if text.find(b'"') < 0 and text.find(b"\\u") < 0 and text.find(b"\n") < 0:
-                return text if len(event) >= sum(self._texts) else None
+    def place_in(self, event: bytes) -> tuple[int, int] | None:
+        """Where the text of an event of this shape is written, None for another event."""
+        start, end = len(self._before), len(event) - len(self._after)
+        if event.startswith(self._before) and event.endswith(self._after) and start <= end:
+            if event.find(b'"', start, end) < 0 and event.find(b"\n", start, end) < 0:
+                return start, end
         if self._pattern is not None:
             found = self._pattern.fullmatch(event)
-            return found[1] if found is not None else None
+            return found.span(1) if found is not None else None
         return None
+
+    def event(self, raw: bytes, start: int, end: int) -> Event | None:
+        """The event whose text is written there, None if that cannot be read."""
+        try:
+            written = raw[start:end].decode()
+            text = decoded(written)
+        except (UnicodeDecodeError, UnreadableBody):
+            return None
+        event = Event(raw, self._event.facts, written, (raw[:start], raw[end:]))
+        like = self._event.texts[0]
+        event.texts.append(TextPlace(like.name, 0, len(written), text, like.is_json))
+        return event
 
 
 class Shapes:
@@ -55,18 +68,22 @@ class Shapes:
     def __init__(self) -> None:
         self._shapes: list[Shape] = []
 
-    def note(self, shape: Shape) -> None:
-        """Remember a shape, at the cost of the oldest if there are many."""
-        if any(each.is_like(shape) for each in self._shapes):
+    def note(self, event: Event, track: Track) -> None:
+        """Remember an event's shape, at the cost of the oldest if there are many."""
+        around = event.around_text()
+        if around is None or event.facts.finished or event.facts.is_border:
             return
-        self._shapes = [shape, *self._shapes[: _MAX_SHAPES - 1]]
+        shape = Shape(event, around, track)
+        if not any(each.is_like(shape) for each in self._shapes):
+            self._shapes = [shape, *self._shapes[: _MAX_SHAPES - 1]]
 
-    def known(self, event: bytes) -> tuple[Track, bytes] | None:
-        """Whose text an event carries on, and that text as it is written."""
+    def known(self, raw: bytes) -> tuple[Track, Event] | None:
+        """Whose text an event carries on, and the event; None for one that has to be read."""
         for shape in self._shapes:
-            text = shape.text_of(event)
-            if text is not None:
-                return shape.track, text
+            place = shape.place_in(raw)
+            if place is not None:
+                event = shape.event(raw, *place)
+                return None if event is None else (shape.track, event)
         return None
 
 

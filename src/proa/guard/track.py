@@ -5,7 +5,7 @@ import re
 from proa.guard.answer_editor import HELD_MAX_CHARS, AnswerEditor, Edit
 from proa.guard.json_text import encoded
 
-_CONTEXT_CHARS = 128
+_CONTEXT_CHARS = 96
 _RUNNING_CHARS = 4096
 _NUMBER = re.compile(r"-?[1-9][0-9]*")
 _BEFORE_NUMBER = re.compile(r"[:\[,][ \t\r\n]*$")
