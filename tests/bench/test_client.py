@@ -239,3 +239,16 @@ async def test_b22_prompts_of_50_000_tokens_hold_nobody_up() -> None:
     for sample in samples:
         took_s = (sample.last_content_s or 0.0) - (sample.first_content_s or 0.0)
         assert took_s == pytest.approx(behind[sample.prompt], abs=0.02)
+
+
+async def test_a_page_that_does_not_come_in_time_leaves_no_trace() -> None:
+    errors: list[dict[str, object]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: errors.append(context))
+    gate = asyncio.Event()
+    async with ScriptedEngine(lambda _: sse_reply([WaitFor(gate)])) as engine:
+        with pytest.raises(TimeoutError):
+            await get(TargetSpec(name="t", url=engine.url), "/v1/x", timeout_s=0.05)
+        await asyncio.sleep(0)
+        gate.set()
+    assert errors == []

@@ -2,12 +2,13 @@
 
 import pytest
 
+from proa.bench.conditions import RunConditions
 from proa.bench.decode import VisitLabel
 from proa.bench.gauge_stats import GaugeSample
 from proa.bench.health import Validity
 from proa.bench.limits import Limit, reasons_of
 from proa.bench.process_messages import Tick
-from proa.bench.run import LevelVisit, level_visit
+from proa.bench.run import LevelVisit, RunStart, level_visit
 from proa.bench.run_spec import LevelSpec, RunSpec
 from proa.bench.sample import ContentEvent, Failure, RequestSample, TokenSource
 from proa.bench.slo import parse_slo
@@ -17,6 +18,10 @@ from proa.bench.window import Cause, LevelWindow
 
 SLO = parse_slo("user_tokens_per_s>=30,ttft_s<=2")
 SPEC = RunSpec(targets=(TargetSpec(name="t", url="http://h", model="m"),), slo=SLO)
+START = RunStart(
+    spec=SPEC, targets=[], check=None,
+    conditions=RunConditions(started_unix_s=0.0, started_monotonic_s=0.0, asked={}),
+)  # fmt: skip
 
 
 def visit(
@@ -53,7 +58,7 @@ def visit(
         for at_s in (1, 2)
         for name, value in (gauges or {}).items()
     ]
-    return level_visit(LevelSpec(users), result, ([], []), spec=SPEC, gauges=told)
+    return level_visit(LevelSpec(users), result, ([], []), start=START, gauges=told)
 
 
 FAST = visit(8, 0.02)

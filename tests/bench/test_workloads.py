@@ -136,3 +136,8 @@ def test_lengths_have_the_mean_and_deviation_of_the_length_itself(law: LengthLaw
 )
 def test_what_a_workload_sends_again_is_asked_for(spec: WorkloadSpec, share: float) -> None:
     assert repeated_share(spec) == pytest.approx(share)
+
+
+def test_the_targets_own_template_comes_in_each_prompt() -> None:
+    spec = WorkloadSpec(input=LengthSpec(60))
+    assert repeated_share(spec, template_tokens=24.0) == pytest.approx(0.4)

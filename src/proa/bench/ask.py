@@ -40,7 +40,7 @@ async def get(target: TargetSpec, path: str, *, timeout_s: float = _TIMEOUT_S) -
         raw = RawExchange(Asked(0, 0, 0), time.monotonic(), times=[], reads=[])
         try:
             connection.begin(raw, get_head(target, path), ended.set_result)
-            await ended
+            await asyncio.shield(ended)  # its end comes all the same, after the abort
         finally:
             connection.transport.abort()
     return whole_answer(raw, path)

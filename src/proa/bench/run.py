@@ -135,7 +135,7 @@ class BenchRun:
                 level = self._next_level(self._visits)
                 if level is None or not self._has_time():
                     break
-                await self._one(crew, targets, level)
+                await self._one(crew, start, level)
         return RunResult(
             start=start,
             visits=self._visits,
@@ -199,12 +199,12 @@ class BenchRun:
             self._stopped = Cause.TIME
         return self._stopped is None
 
-    async def _one(self, crew: Crew, targets: list[TargetLoad], level: LevelSpec) -> None:
+    async def _one(self, crew: Crew, start: RunStart, level: LevelSpec) -> None:
         spec, number = self._spec, len(self._visits)
         if number and spec.settle_s:
             await asyncio.sleep(spec.settle_s)
         begin = Begin(
-            targets=targets,
+            targets=start.targets,
             workload=spec.workload,
             load=spec.load(level, number),
             begin_s=time.monotonic() + _LEAD_S,
@@ -228,14 +228,20 @@ class BenchRun:
         after = await self._engines()
         self._visit = None
         self._next_number = result.next_number
-        self._keep(level, result, before, after)
+        self._keep(start, level, result, (before, after))
 
-    def _keep(self, level: LevelSpec, result: VisitResult, before: Engines, after: Engines) -> None:
+    def _keep(
+        self,
+        start: RunStart,
+        level: LevelSpec,
+        result: VisitResult,
+        engines: tuple[Engines, Engines],
+    ) -> None:
         if result.window.cause is Cause.TIME:
             self._stopped = Cause.TIME
-        visit = level_visit(level, result, (before, after), spec=self._spec, gauges=self._gauges)
+        visit = level_visit(level, result, engines, start=start, gauges=self._gauges)
         self._visits.append(visit)
-        self._listener.visit(visit, after)
+        self._listener.visit(visit, engines[1])
 
     async def _engines(self) -> list[EngineLoad | None]:
         return list(await asyncio.gather(*map(read_engine, self._spec.targets)))
@@ -246,13 +252,15 @@ def level_visit(
     result: VisitResult,
     engines: tuple[Engines, Engines],
     *,
-    spec: RunSpec,
+    start: RunStart,
     gauges: Sequence[GaugeSample],
 ) -> LevelVisit:
     """A visit with its numbers; `engines` is what they told before and after it."""
+    template_tokens = max((load.scale.overhead for load in start.targets), default=0.0)
+    asked = repeated_share(start.spec.workload, template_tokens=template_tokens)
     stats = level_stats(
         result.samples, result.window, result.client,
-        slo=spec.slo, cache=_cache(*engines, result, repeated_share(spec.workload)), gauges=gauges,
+        slo=start.spec.slo, cache=_cache(*engines, result, asked), gauges=gauges,
     )  # fmt: skip
     return LevelVisit(level=level, stats=stats, result=result)
 

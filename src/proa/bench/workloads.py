@@ -177,8 +177,10 @@ class Prompts:
         return Prompt(messages, tokens, output)
 
 
-def repeated_share(spec: WorkloadSpec) -> float:
+def repeated_share(spec: WorkloadSpec, *, template_tokens: float = 0.0) -> float:
     """Share of the prompt tokens that the workload itself sends again: asked for, no accident.
+
+    `template_tokens` are the target's own in each prompt, as of a chat template.
 
     Not modelled:
         what rows of a data set or a trace have in common.
@@ -188,10 +190,10 @@ def repeated_share(spec: WorkloadSpec) -> float:
     if spec.dataset or spec.trace:
         return 0.0
     mean = spec.input.mean
-    shared = mean * spec.shared_share
+    shared = (mean - template_tokens) * spec.shared_share + template_tokens
     if spec.rag is not None:
-        own = spec.rag.question_tokens if spec.rag.documents else mean - spec.rag.system_tokens
-        shared = mean - own
+        own = spec.rag.question_tokens
+        shared = mean - own if spec.rag.documents else spec.rag.system_tokens + template_tokens
     new = spec.turn_tokens + spec.output.mean
     lengths = [mean + turn * new for turn in range(spec.turns)]
     again = [shared, *(length - spec.turn_tokens for length in lengths[1:])]

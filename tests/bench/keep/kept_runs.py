@@ -88,7 +88,7 @@ def write_visit(keep: RunFile, *, end: bool = True) -> LevelVisit | None:
     window = LevelWindow(1.0, 5.0, 5.0, Cause.DURATION)
     result = visit_result(LABEL, samples, ticks, window, next_number=21)
     gauges = [GaugeSample(n / 3, "t", "kv_use", 0.1 * n / 3) for n in range(21)]
-    visit = level_visit(LevelSpec(1), result, (before, after), spec=SPEC, gauges=gauges)
+    visit = level_visit(LevelSpec(1), result, (before, after), start=START, gauges=gauges)
     keep.visit(visit, after)
     return visit
 

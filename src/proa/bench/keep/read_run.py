@@ -53,9 +53,7 @@ def read_run(connection: sqlite3.Connection) -> RunResult:
             after = _engines.decode(row.engines_after) if row.engines_after else []
             before = _engines.decode(row.engines_before) if after else []
             level = LevelSpec(row.users, row.rate)
-            visits.append(
-                level_visit(level, result, (before, after), spec=start.spec, gauges=gauges)
-            )
+            visits.append(level_visit(level, result, (before, after), start=start, gauges=gauges))
     return RunResult(
         start=start,
         visits=visits,
