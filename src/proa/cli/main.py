@@ -35,6 +35,7 @@ VERBS = {
     "engines": ("proa.cli.engines", "see, add, drain and remove engines of a running gateway"),
     "requests": ("proa.cli.requests", "show and export request records: who asked what of whom"),
     "keys": ("proa.cli.keys", "add, list and remove API keys"),
+    "guard": ("proa.cli.guard", "find or mask personal data and secrets in a text"),
     "classify": ("proa.cli.classify", "train and test the request classifier"),
 }
 """Verb → its module and its line in `proa --help`."""
