@@ -136,7 +136,7 @@ def test_status_tells_all_parts() -> None:
     assert msgspec.convert(main["outcomes"], dict[str, int])["broken"] == 6
     assert (fresh["state"], fresh["models"]) == ("unknown", None)
     assert status["keys"] == [{"name": "team", "in_flight": 0, "requests": 0}]
-    refused = {"cap": 0, "model": 0, "route": 0}
+    refused = dict.fromkeys(("cap", "model", "route", "rate", "quota", "budget"), 0)
     sales = {"name": "sales", "in_flight": 0, "queued": 0, "requests": 0, "refused": refused}
     assert status["tenants"] == [sales]
 

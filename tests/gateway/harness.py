@@ -226,6 +226,8 @@ class Gateway:
         for name in self._tenant_slots:
             found[f"tenant {name}"] = self.tenant(name, Tenant.IN_FLIGHT)
             found[f"waiting of {name}"] = self.tenant(name, Tenant.WAITING)
+            held = self.tenant(name, Tenant.HELD_INPUT), self.tenant(name, Tenant.HELD_OUTPUT)
+            found[f"held by {name}"] = sum(map(abs, held))
         return found
 
     def _busy(self) -> bool:

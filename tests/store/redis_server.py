@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from redis import Redis, RedisError
 
 _WITHIN_S = 10.0
 
@@ -46,10 +47,20 @@ class RedisServer:
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         until = time.monotonic() + _WITHIN_S
-        while not self._socket.exists():
+        while not self._answers():
             assert self._process.poll() is None
             assert time.monotonic() < until
             time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        """Whether it is up, with all that it remembers."""
+        client = Redis.from_url(self.url)
+        try:
+            return bool(client.ping())
+        except RedisError:
+            return False
+        finally:
+            client.close()
 
     def stop(self) -> None:
         if self._process is not None:

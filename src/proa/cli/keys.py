@@ -1,4 +1,4 @@
-"""Add, list, rotate, expire and revoke API keys.
+"""Add, list, rotate, expire and revoke API keys; tell what their tenants used.
 
 The file keeps only hashes: a key is printed once, when it is made.
 """
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from proa.cli.keys_usage import configure_usage, print_usage
 from proa.cli.keys_view import key_entry, told_of_key
 from proa.cli.texts import Texts, add_language, columns, language_asked, padded
 from proa.config.document import read_document
@@ -28,7 +29,7 @@ _FORMS = "90d, 12h, a date (2027-01-31) or a date-time with its zone"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
-        dest="action", required=True, metavar="add|list|rotate|expire|revoke"
+        dest="action", required=True, metavar="add|list|rotate|expire|revoke|usage"
     )
     add = actions.add_parser("add", help="make a key and print it")
     add.add_argument("name", metavar="NAME")
@@ -58,6 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--file", type=Path, default=Path("keys.toml"), metavar="FILE")
         action.add_argument("--format", choices=("text", "json"), default="text")
         add_language(action)
+    usage = actions.add_parser(
+        "usage", help="what tenants used by day, out of the store of [usage]"
+    )
+    configure_usage(usage)
+    add_language(usage)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -129,6 +135,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Texts, float], None]] = {
     "rotate": _rotate,
     "expire": _expire,
     "revoke": _revoke,
+    "usage": print_usage,
 }
 
 

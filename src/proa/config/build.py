@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -11,7 +11,8 @@ from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.config.tenants import tenant_specs
-from proa.control.settings import AdminKeySpec, ControlSettings, RecordsSettings
+from proa.config.usage import UTC
+from proa.control.settings import AdminKeySpec, ControlSettings, RecordsSettings, UsageSettings
 from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.gateway.keys import with_old
@@ -71,9 +72,21 @@ def gateway_settings(
         logs=_logs(table, directory),
         tls=_tls(table, directory),
         records=table.records is not None,
+        counts_usage=table.usage is not None,
+        time_zone=(table.usage and table.usage.time_zone) or UTC,
         admission=AdmissionSettings(**_given(table.admission, but={"retry_budget"})),
         **table.admission.model_dump(exclude_unset=True, include={"retry_budget"}),
     )
+
+
+class Stores(NamedTuple):
+    """What is kept in databases, None for what is not."""
+
+    records: RecordsSettings | None = None
+    usage: UsageSettings | None = None
+
+
+NO_STORES = Stores()
 
 
 def control_settings(
@@ -83,7 +96,7 @@ def control_settings(
     keys: tuple[KeySpec, ...] | None,
     insecure: bool,
     directory: Path,
-    records: RecordsSettings | None = None,
+    stores: Stores = NO_STORES,
 ) -> ControlSettings:
     """The control plane's settings; keys without `admin` are only told apart from unknown ones."""
     given = _given(table.control)
@@ -101,7 +114,8 @@ def control_settings(
         ),
         other_digests=tuple(k.digest for k in keys or () if not k.admin),
         insecure=insecure,
-        records=records,
+        records=stores.records,
+        usage=stores.usage,
     )
 
 

@@ -6,6 +6,7 @@ A refused value raises ValueError (pydantic's way) whose text is what would be a
 import re
 from importlib.util import find_spec
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -16,6 +17,7 @@ from proa.domain.fleet import EngineKind
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import PolicyName
 from proa.store.records import ACCEPTED
+from proa.store.usage import ACCEPTED as USAGE_ACCEPTED
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # token, RFC 9110 section 5.6.2
@@ -142,6 +144,28 @@ def records_store(value: str) -> str:
     return value
 
 
+def is_usage_store(value: str) -> bool:
+    """Whether a store of usage can be opened by this URL."""
+    scheme, colon, rest = value.partition(":")
+    is_server = scheme in ("redis", "rediss", "unix") and rest.startswith("//")
+    return is_records_store(value) or bool(colon and is_server and "\0" not in value)
+
+
+def usage_store(value: str) -> str:
+    """The URL of a store of usage."""
+    if not is_usage_store(value):
+        raise ValueError(USAGE_ACCEPTED)
+    return value
+
+
+def time_zone(value: str) -> str:
+    """A time zone by its name."""
+    try:
+        return ZoneInfo(value).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError('the name of a time zone, such as "UTC" or "Asia/Seoul"') from None
+
+
 def dns_address(value: str) -> str:
     """A name to look up in the DNS, with a port where its record has none."""
     name, colon, port = value.rpartition(":") if ":" in value else (value, "", "")
@@ -193,6 +217,8 @@ KeyHash = Annotated[str, AfterValidator(key_hash)]
 VariableName = Annotated[str, AfterValidator(variable_name)]
 Currency = Annotated[str, AfterValidator(currency)]
 RecordsStore = Annotated[str, AfterValidator(records_store)]
+UsageStore = Annotated[str, AfterValidator(usage_store)]
+TimeZone = Annotated[str, AfterValidator(time_zone)]
 Days = Annotated[float, Field(ge=0, le=36_525)]
 FilePath = Annotated[str, AfterValidator(file_path)]
 FilePathOrNone = Annotated[str, AfterValidator(file_path_or_none)]

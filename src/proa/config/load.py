@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from proa.config.addresses import is_public
-from proa.config.build import control_settings, engine_specs, gateway_settings
+from proa.config.build import Stores, control_settings, engine_specs, gateway_settings
 from proa.config.certificates import tls_faults
 from proa.config.checks import check_document
 from proa.config.classifier_files import read_classifier
@@ -21,6 +21,7 @@ from proa.config.keys_file import read_keys
 from proa.config.records import records_settings
 from proa.config.tables import ProaTable
 from proa.config.tenants import tenant_names
+from proa.config.usage import usage_settings
 from proa.config.validation import validate
 from proa.control.settings import ControlSettings
 from proa.domain.address import with_scheme
@@ -107,6 +108,8 @@ def load(
     faults += tls_faults(document, directory)
     records, record_faults = records_settings(document, directory, environ)
     faults += record_faults
+    usage, usage_faults = usage_settings(document, directory, environ)
+    faults += usage_faults
     if not flags.insecure:
         faults += _public_faults(document, keys)
     if table is None or faults:
@@ -120,7 +123,7 @@ def load(
             keys=keys,
             insecure=flags.insecure,
             directory=directory,
-            records=records,
+            stores=Stores(records, usage),
         )
         return LoadedConfig(
             gateway=gateway_settings(

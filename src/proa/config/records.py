@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from proa.config.document import Document
-from proa.config.environment import variable_value
-from proa.config.faults import Fault, shown_value, shown_variable
+from proa.config.faults import Fault, shown_value
 from proa.config.fields import is_records_store
+from proa.config.store_url import StoreTable, from_directory, store_url
 from proa.control.settings import RecordsSettings
 from proa.store.records import ACCEPTED
 
-_SQLITE = "sqlite:"
-_BESIDE = "records.db"
+_TABLE = StoreTable("records", "sqlite:records.db", is_records_store, ACCEPTED)
 
 
 def records_settings(
@@ -25,37 +23,12 @@ def records_settings(
     table = document.data.get("records")
     if not isinstance(table, dict):
         return None, []
-    url, faults = _url(document, table, environ)
-    if faults or not is_records_store(url):
+    url, faults = store_url(_TABLE, table, document, environ)
+    if not url:
         return None, faults
-    if url.startswith(_SQLITE):
-        url = f"{_SQLITE}{directory / url.removeprefix(_SQLITE)}"
+    url = from_directory(url, directory)
     days = table.get("retention_days", RecordsSettings(store="", shown="").retention_days)
     if isinstance(days, bool) or not isinstance(days, int | float):
         return None, []
     shown = shown_value(url).strip('"')
     return RecordsSettings(store=url, shown=shown, retention_days=float(days)), []
-
-
-def _url(
-    document: Document, table: dict[str, Any], environ: Mapping[str, str]
-) -> tuple[str, list[Fault]]:
-    """The store's URL out of the table or the variable that it names."""
-    variable = table.get("url_env")
-    if not isinstance(variable, str):
-        store = table.get("store", f"{_SQLITE}{_BESIDE}")
-        return (store if isinstance(store, str) else ""), []
-    path = ("records", "url_env")
-    if "store" in table:
-        accepted = "accepted is one of store and url_env"
-        return "", [document.fault(path, accepted, problem="is beside store")]
-    url = variable_value(variable, environ)
-    if url is not None and is_records_store(url):
-        return url, []
-    fault = document.fault(
-        path,
-        f"the name of a variable in the environment that holds {ACCEPTED}",
-        shown=shown_variable(variable),
-        problem="is not set" if url is None else "holds no URL of a store",
-    )
-    return "", [fault]

@@ -239,6 +239,12 @@ class RecordsTable(Table):
     retention_days: f.Days | None = None
 
 
+class UsageTable(Table):
+    store: f.UsageStore | None = None
+    url_env: f.VariableName | None = None
+    time_zone: f.TimeZone | None = None
+
+
 class ProaTable(Table):
     """The whole of proa.toml."""
 
@@ -260,6 +266,7 @@ class ProaTable(Table):
     admission: AdmissionTable = AdmissionTable()
     breaker: BreakerTable = BreakerTable()
     records: RecordsTable | None = None
+    usage: UsageTable | None = None
     contract: ContractTable | None = None
 
 

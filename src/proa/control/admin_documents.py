@@ -95,6 +95,15 @@ class StatusDocument(BaseModel):
     engines: list[dict[str, Any]]
 
 
+class TenantsDocument(BaseModel):
+    """Configured tenants: what they have open, used and left, and how keeping it goes."""
+
+    model_config = ConfigDict(extra="allow")
+
+    usage: dict[str, Any] | None
+    tenants: list[dict[str, Any]]
+
+
 class ErrorFields(BaseModel):
     """What went wrong: `param` is the key or name that it is about."""
 

@@ -11,12 +11,12 @@ from starlette.routing import Route
 
 from proa.control.access import refusal, who
 from proa.control.admin import Operation
-from proa.control.admin_documents import StatusDocument
+from proa.control.admin_documents import StatusDocument, TenantsDocument
 from proa.control.admin_errors import http_error, told_errors
 from proa.control.admin_request import mutation_refusal
 from proa.control.openapi import openapi_document
 from proa.control.settings import ControlSettings
-from proa.control.status import status_document, unready_reasons
+from proa.control.status import status_document, tenants_status, unready_reasons
 from proa.domain.request_record import AdminAction
 from proa.telemetry.metrics import CONTENT_TYPE, prometheus_text
 from proa.telemetry.process import GatewayView
@@ -56,6 +56,10 @@ def control_app(
         del request
         return JSONResponse(status_document(view()))
 
+    async def tenants(request: Request) -> Response:
+        del request
+        return JSONResponse(tenants_status(view()))
+
     async def openapi(request: Request) -> Response:
         del request
         return JSONResponse(openapi_document(table, view().version))
@@ -67,6 +71,13 @@ def control_app(
             summary="The whole gateway: workers, engines, keys, the last reload",
             page=status,
             answer=StatusDocument,
+        ),
+        Operation(
+            path="/admin/tenants",
+            method="GET",
+            summary="All tenants: what they have open, used today, and used of each limit",
+            page=tenants,
+            answer=TenantsDocument,
         ),
         *operations,
     ]

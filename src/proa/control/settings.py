@@ -32,13 +32,25 @@ class RecordsSettings(msgspec.Struct, frozen=True, kw_only=True):
     retention_days: float = 90.0
 
 
+class UsageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[usage]`: `store` is a URL that may hold a secret, `shown` the same without it.
+
+    `is_shared` tells that other gateways may use it, too.
+    """
+
+    store: str
+    shown: str
+    is_shared: bool = False
+    time_zone: str = "UTC"
+
+
 class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of the control plane's settings.
 
     `listen` is `host:port`, `[v6]:port` or `unix:/path`. `keys` is empty when the
     admin API is open to this machine's own programs, and with `insecure` to all;
     `other_digests` are those of the keys that may not use it.
-    `records` is None where no request records are kept.
+    `records` is None where no request records are kept, `usage` where no usage is.
     `draining` engines get no new request. `state_file` is where changes at runtime are
     kept, empty for nowhere, None for the place beside proa.toml.
     """
@@ -50,6 +62,7 @@ class ControlSettings(msgspec.Struct, frozen=True, kw_only=True):
     discovery: tuple[DiscoverySpec, ...] = ()
     state_file: str | None = None
     records: RecordsSettings | None = None
+    usage: UsageSettings | None = None
     keys: tuple[AdminKeySpec, ...] = ()
     other_digests: tuple[bytes, ...] = ()
     insecure: bool = False

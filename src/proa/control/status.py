@@ -2,6 +2,7 @@
 
 import msgspec
 
+from proa.control.tenant_standings import tenants_document, usage_document
 from proa.domain.fleet import EngineKind, EngineState, EngineView
 from proa.domain.load import CacheView
 from proa.domain.outcome import Outcome
@@ -49,6 +50,7 @@ def status_document(view: GatewayView) -> Json:
         },
         "worker_restarts": process.worker_restarts,
         "records": _records(process.records),
+        "usage": usage_document(process.usage),
         "workers": [_worker(view, worker) for worker in process.workers],
         "fleet_sequence": view.fleet.sequence,
         "loads_sequence": view.loads.sequence,
@@ -56,6 +58,14 @@ def status_document(view: GatewayView) -> Json:
         "keys": [_key(view, name, slot) for name, slot in view.key_slots.items()],
         "tenants": [_tenant(view, name, slot) for name, slot in view.tenant_slots.items()],
     }
+
+
+def tenants_status(view: GatewayView) -> Json:
+    """What `/admin/tenants` answers."""
+    slots = view.tenant_slots.items()
+    return tenants_document(
+        view.process.usage, {name: _tenant(view, name, slot) for name, slot in slots}
+    )
 
 
 def _records(records: RecordsView) -> Json | None:

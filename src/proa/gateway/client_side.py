@@ -41,6 +41,9 @@ class ClientSide(ABC):
         "told_id",
     )  # fmt: skip
 
+    key: KeyEntry | None
+    hold: "Hold | None"
+
     def __init__(self, connection: "ClientConnection", head: RequestHead) -> None:
         plane = connection.plane
         self.connection = connection
@@ -54,8 +57,7 @@ class ClientSide(ABC):
         plane.open_exchanges += 1
         plane.row[_OPEN] = plane.open_exchanges
 
-        self.key: KeyEntry | None = None
-        self.hold: Hold | None = None
+        self.key = self.hold = None
         self.is_local = False
         self.decision = b""
         self.committed = False

@@ -20,7 +20,6 @@ from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
 from proa.gateway.client_side import DERIVED_MAX, ClientSide
 from proa.gateway.facts import route_request
-from proa.gateway.keys import KeyEntry
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
@@ -89,10 +88,9 @@ class Exchange(ClientSide):
             return
         asked = self.asked = ask(self.head, body, self.surface)
         match = self.head.derived.get((self.dispatcher, asked.model)) or self._new_match(asked)
-        if isinstance(match, Refusal):
-            self._refused(match)
-            return
-        if self.key is not None and self.key.meter is not None and not self.key.meter.admits(self):
+        if isinstance(match, Refusal) or (self.key and self.key.meter and self._is_too_much()):
+            if isinstance(match, Refusal):
+                self._refused(match)
             return
         least = match.least_context_tokens
         if least is None or len(body) + (asked.max_tokens or 0) <= least:
@@ -111,6 +109,12 @@ class Exchange(ClientSide):
         if isinstance(match, RouteMatch) and not needs.body:
             self._derive((self.dispatcher, asked.model), match)
         return match
+
+    def _is_too_much(self) -> bool:
+        """Whether its tenant has used a limit up; then it has been answered."""
+        assert self.key is not None
+        assert self.key.meter is not None
+        return not self.key.meter.admits(self)
 
     def _go_on(self, match: RouteMatch | Refusal) -> None:
         if isinstance(match, Refusal):
@@ -334,7 +338,7 @@ class Exchange(ClientSide):
             if asked is not None and asked.features and outcome is _OK:
                 plane.tokens.learn(asked, attempt.usage.prompt_tokens)
         if self.key is not None:
-            self._leave_key(self.key, outcome)
+            self.key.leave(self, outcome)
         if self.settings.logs.requests or self.settings.records:
             plane.log_exchange(self, outcome, status, duration_s)
         if plane.hedges is not None:
@@ -343,11 +347,6 @@ class Exchange(ClientSide):
             self.begun.detach()
         self.attempt = None
         self.connection.exchange_done(self)
-
-    def _leave_key(self, key: KeyEntry, outcome: Outcome) -> None:
-        key.leave(self.plane)
-        if self.hold is not None:
-            self.hold.settle(self, outcome)
 
     @property
     def fallback_on(self) -> frozenset[int]:

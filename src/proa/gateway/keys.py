@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from proa.domain.outcome import Outcome
 from proa.gateway.settings import KeySpec, TenantSpec
 from proa.gateway.tenancy import TenantEntry
 from proa.telemetry.rows import Key, key_base
 
 if TYPE_CHECKING:
+    from proa.gateway.exchange import Exchange
     from proa.gateway.plane import DataPlane
 
 _REQUESTS = Key.REQUESTS - Key.IN_FLIGHT
@@ -56,9 +58,9 @@ class KeyEntry:
         row[base + _REQUESTS] += 1
         return None
 
-    def leave(self, plane: "DataPlane") -> None:
+    def leave(self, exchange: "Exchange", outcome: Outcome) -> None:
         """Give the place back; called once, in the exchange's only end."""
-        plane.row[self._base] -= 1
+        exchange.plane.row[self._base] -= 1
 
 
 class BoundKeyEntry(KeyEntry):
@@ -80,10 +82,12 @@ class BoundKeyEntry(KeyEntry):
             tenant.leave(plane)
         return denied
 
-    def leave(self, plane: "DataPlane") -> None:
-        super().leave(plane)
+    def leave(self, exchange: "Exchange", outcome: Outcome) -> None:
+        super().leave(exchange, outcome)
         if self.tenant is not None:
-            self.tenant.leave(plane)
+            self.tenant.leave(exchange.plane)
+        if exchange.hold is not None:
+            exchange.hold.settle(exchange, outcome)
 
 
 def _full(whose: str, cap: int) -> Denied:

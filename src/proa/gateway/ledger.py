@@ -20,8 +20,8 @@ from proa.gateway.quota_answer import limit_lines, refusal
 from proa.gateway.quota_tokens import OutputGuess, used_by, wanted
 from proa.gateway.settings import GatewaySettings
 from proa.gateway.tenancy import TenantEntry
-from proa.routing.quota.periods import Moment, Periods
 from proa.routing.quota.account import cost, denial
+from proa.routing.quota.periods import Moment, Periods
 from proa.routing.quota.used import Held, Kind, Used
 from proa.telemetry.rows import SharedRows, Tenant
 

@@ -58,7 +58,7 @@ class Pace:
     @property
     def events(self) -> int:
         """Events of content so far, as of the last call of `window`."""
-        return 0 if self._is_waiting else max(self._events, 0) + 1
+        return max(self._events, 0) + 1 if self._since_s or self._events else 0
 
     def window(self, events: int, now_s: float, *, is_paused: bool = False) -> None:
         """`events` came since the last call."""

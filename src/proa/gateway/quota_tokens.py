@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FIRST_GUESS = 1024.0
 _FALL = 1 / 64
-_EVENT_BYTES = 300  # of a token's event in a stream, at least what engines send
+_EVENT_BYTES = 200  # of a token's event in a stream, as vLLM and llama.cpp send it
 _TOKEN_BYTES = 4
 _UNKNOWN_APIS = (Api.OTHER, Api.TRITON)
 _MOST_ANSWERS = 128

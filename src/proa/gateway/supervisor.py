@@ -100,6 +100,14 @@ class Supervisor:
 
     # life
 
+    def assign(self) -> None:
+        """Give all names their cells, before anything is opened.
+
+        Raises:
+            InputError: there are too many of something.
+        """
+        self._slots_of(self.settings)
+
     async def start(self) -> None:
         """Listen and bring up the workers.
 
@@ -107,7 +115,7 @@ class Supervisor:
             InputError: the address can't be used.
             OwnFault: the workers did not come up.
         """
-        self._settings_message()  # the slots, before anything is opened
+        self.assign()
         listeners = self._inherited or (open_listener(self.settings.listen),)
         self.addresses = [address_of(listener) for listener in listeners]
         self._crew = self._new_crew(listeners)

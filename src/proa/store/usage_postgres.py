@@ -8,6 +8,7 @@ from proa.store.usage import Report, Standing, UsageCount, UsageFault, iso
 from proa.store.usage_sql import (
     count_of,
     days_text,
+    forget_text,
     live_text,
     live_values,
     put_text,
@@ -53,6 +54,7 @@ class PostgresUsage:
                 cursor.executemany(_marked(put_text(_PREFIX)), put_values(report))
             if report.live:
                 cursor.executemany(_marked(live_text(_PREFIX, _NOW)), live_values(report))
+                cursor.execute(forget_text(_PREFIX, _NOW))
             months = cursor.execute(month, of_month).fetchall()
             return standings(months, cursor.execute(minute, of_minute).fetchall())
 
@@ -85,6 +87,10 @@ class PostgresUsage:
             self._url,
             autocommit=True,
             connect_timeout=_CONNECT_S,
+            keepalives_idle=5,
+            keepalives_interval=2,
+            keepalives_count=2,
+            tcp_user_timeout=_STATEMENT_MS,  # a server whose network is gone holds nobody up
             options=f"-c statement_timeout={_STATEMENT_MS}",
         )
         if not self._read_only:

@@ -52,6 +52,11 @@ def live_text(prefix: str, now: str) -> str:
     )
 
 
+def forget_text(prefix: str, now: str) -> str:
+    """Delete what writers that ended were doing."""
+    return f"DELETE FROM {prefix}usage_live WHERE told_s < {now} - {2 * LIVE_S}"
+
+
 def live_values(report: Report) -> list[tuple[object, ...]]:
     return [
         (c.tenant, report.writer, c.requests, c.input, c.output, c.held_input, c.held_output)

@@ -9,6 +9,7 @@ from proa.store.usage import Report, Standing, UsageCount, UsageFault, iso
 from proa.store.usage_sql import (
     count_of,
     days_text,
+    forget_text,
     live_text,
     live_values,
     put_text,
@@ -68,6 +69,7 @@ class SqliteUsage:
                     database.executemany(put_text(""), put_values(report))
                 if report.live:
                     database.executemany(live_text("", _NOW), live_values(report))
+                    database.execute(forget_text("", _NOW))
             with (
                 closing(database.execute(month, of_month)) as months,
                 closing(database.execute(minute, of_minute)) as minutes,

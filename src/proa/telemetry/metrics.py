@@ -224,6 +224,13 @@ def _gateway_metrics(view: GatewayView) -> Iterator[Metric]:
     yield _gauge("proa_records_waiting", "Request records not written yet.", records.waiting)
     yield _gauge("proa_records_store_up", "1 unless the records' store refused the last write.",
                  int(not records.problem))  # fmt: skip
+    usage = view.process.usage
+    yield _gauge("proa_usage_store_up", "1 unless the store of usage refused the last write.",
+                 int(not usage.problem))  # fmt: skip
+    yield _gauge("proa_usage_unsaved", "Counts that the store of usage has not taken yet.",
+                 usage.unsaved)  # fmt: skip
+    yield _counter("proa_usage_store_failures", "Writes that the store of usage did not take.",
+                   usage.failures)  # fmt: skip
 
 
 def _process_metrics(view: GatewayView) -> Iterator[Metric]:

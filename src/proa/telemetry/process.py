@@ -1,11 +1,12 @@
 """What the supervisor tells of itself and its workers, for metrics, readiness and status."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from proa.domain.fleet import FleetView
 from proa.domain.load import LoadView
+from proa.routing.quota.used import Used
 from proa.telemetry.rows import SharedRows
 
 
@@ -50,6 +51,32 @@ class RecordsView(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
+class TenantStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """One tenant: its limits, and what this gateway counted for it today (cost in millionths)."""
+
+    limits: tuple[Used, ...] = ()
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: int = 0
+    currency: str = ""
+
+
+class UsageView(msgspec.Struct, frozen=True, kw_only=True):
+    """How keeping the usage of tenants goes: `store` without secrets, empty for none.
+
+    `unsaved` are counts (a tenant's of a day) that the store has not taken yet. `problem` is
+    why it takes nothing, empty when it does; `failures` counts such tries. `standings` reads
+    what configured tenants have used of each of their limits.
+    """
+
+    store: str = ""
+    unsaved: int = 0
+    failures: int = 0
+    problem: str = ""
+    standings: Callable[[], Mapping[str, TenantStanding]] = dict
+
+
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway's processes at one moment; `generation` counts accepted configurations."""
 
@@ -60,6 +87,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     last_reload: ReloadView | None = None
     log_lines_dropped: int = 0
     records: RecordsView = RecordsView()
+    usage: UsageView = UsageView()
 
     @property
     def alive_workers(self) -> int:

@@ -1,11 +1,15 @@
 """The one place that knows every class: supervisor, registry and control API as one program."""
 
 import asyncio
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from zoneinfo import ZoneInfo
+
+import msgspec
 
 import proa
 from proa.cli.serve.admin_desk import AdminDesk
@@ -27,12 +31,15 @@ from proa.control.learned_speeds import LearnedSpeeds
 from proa.control.record_keeper import RecordKeeper
 from proa.control.registry import Registry
 from proa.control.state_file import StateFile
+from proa.control.tenant_standings import standing
+from proa.control.usage_keeper import Counted, UsageKeeper
 from proa.domain.request_record import AdminAction
 from proa.errors import ProaError
 from proa.gateway.listeners import inherited_socket
 from proa.gateway.supervisor import Supervisor
+from proa.routing.quota.periods import Moment, Periods
 from proa.telemetry.logs import open_log
-from proa.telemetry.process import GatewayView, ProcessView, ReloadView
+from proa.telemetry.process import GatewayView, ProcessView, ReloadView, TenantStanding
 
 FORCED = 130
 _LOOK_S = 0.5
@@ -86,6 +93,13 @@ class Program:
         self._supervisor = Supervisor(
             effective.gateway, log=self._log, listeners=listeners, on_records=self._keeper.take
         )
+        self._periods = Periods(ZoneInfo(config.gateway.time_zone))
+        self._usage = UsageKeeper(
+            config.control.usage,
+            Counted(self._supervisor.rows, lambda: self._supervisor.tenant_slots, self._moment),
+            self._log,
+            writer=os.urandom(8).hex(),
+        )
         speeds = LearnedSpeeds(
             self._supervisor.rows,
             lambda: self._supervisor.engine_slots,
@@ -132,6 +146,8 @@ class Program:
             loop.add_signal_handler(number, self._on_stop)
         loop.add_signal_handler(signal.SIGHUP, self._on_reload)
         loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
+        self._supervisor.assign()
+        await self._usage.sync()  # what was used before counts for the first request
         self._supervisor.publish(self._registry.fleet)
         looking = asyncio.create_task(self._look_first())
         try:
@@ -146,6 +162,7 @@ class Program:
         await self._discoveries.first_looks()
         self._tasks.append(asyncio.create_task(self._speed_watch.follow()))
         self._tasks.append(asyncio.create_task(self._keeper.run()))
+        self._tasks.append(asyncio.create_task(self._usage.run()))
         if self._watchdog_s is not None:
             self._tasks.append(asyncio.create_task(self._keep_alive(self._watchdog_s / 2)))
         addresses, control = self._supervisor.addresses, self._control.address
@@ -191,6 +208,7 @@ class Program:
         await self._control.stop()
         await self._registry.close()
         await self._keeper.close()
+        await self._usage.close()
         self._log.close()
 
     async def _reload(self) -> tuple[list[str], list[str]]:
@@ -238,6 +256,8 @@ class Program:
             raise
         await self._discoveries.follow(config.control.discovery)
         await self._keeper.follow(config.control.records)
+        self._periods = Periods(ZoneInfo(config.gateway.time_zone))
+        await self._usage.follow(config.control.usage)
         return told
 
     async def _move(self, config: LoadedConfig) -> None:
@@ -280,6 +300,17 @@ class Program:
         except ProaError as error:
             self._log.event("error", "log not opened anew", error=str(error))
 
+    def _moment(self) -> Moment:
+        return self._periods.at(time.time(), time.monotonic())
+
+    def _standings(self) -> dict[str, TenantStanding]:
+        supervisor, moment = self._supervisor, self._moment()
+        slots = supervisor.tenant_slots
+        return {
+            tenant.name: standing(supervisor.rows, slots[tenant.name], tenant.quota, moment)
+            for tenant in supervisor.settings.tenants
+        }
+
     def _view(self) -> GatewayView:
         supervisor = self._supervisor
         process = ProcessView(
@@ -290,6 +321,7 @@ class Program:
             last_reload=self._last_reload,
             log_lines_dropped=self._log.dropped,
             records=self._keeper.view,
+            usage=msgspec.structs.replace(self._usage.view, standings=self._standings),
         )
         return GatewayView(
             rows=supervisor.rows,
