@@ -1,6 +1,10 @@
 """Usage in PostgreSQL, for any number of gateways: `proa_usage` and `proa_usage_live`."""
 
-from collections.abc import Callable
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Timer
 from typing import Any
 
 from proa.errors import InputError
@@ -21,6 +25,7 @@ from proa.store.usage_sql import (
 
 _CONNECT_S = 3
 _STATEMENT_MS = 5_000
+_ANSWER_S = 6.0  # a server that hangs, or a network that is gone, keeps to no statement_timeout
 _PREPARE_LOCK = 7_766_178  # several gateways may start at once
 _PREFIX = "proa_"
 _NOW = "EXTRACT(EPOCH FROM clock_timestamp())"
@@ -75,8 +80,8 @@ class PostgresUsage:
         try:
             if self._connection is None:
                 self._connection = self._connect()
-            with self._connection.transaction(), self._connection.cursor() as cursor:
-                return act(cursor)
+            with _in_time(self._connection), self._connection.transaction():
+                return act(self._connection.cursor())
         except self._psycopg.Error as error:
             self.close()
             told = str(error).strip().partition("\n")[0]  # psycopg tells no password
@@ -94,11 +99,30 @@ class PostgresUsage:
             options=f"-c statement_timeout={_STATEMENT_MS}",
         )
         if not self._read_only:
-            with connection.transaction(), connection.cursor() as cursor:
+            with _in_time(connection), connection.transaction(), connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_PREPARE_LOCK,))
                 for text in table_texts(_PREFIX):
                     cursor.execute(text)
         return connection
+
+
+@contextmanager
+def _in_time(connection: Any) -> Iterator[None]:
+    """Cut a connection off whose server does not answer, so that what waits for it fails."""
+    ours = socket.socket(fileno=os.dup(connection.fileno()))  # stays ours if psycopg closes its own
+    timer = Timer(_ANSWER_S, _cut, (ours,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        ours.close()
+
+
+def _cut(connected: socket.socket) -> None:
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
 
 
 def _marked(text: str) -> str:

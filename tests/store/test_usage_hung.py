@@ -1,0 +1,43 @@
+"""A database that is there and says nothing is a fault like one that is gone, after a while."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from signal import SIGCONT, SIGSTOP
+
+import pytest
+from tests.store.postgres_server import PostgresServer, needs_postgres, postgres
+
+from proa.store import usage_postgres
+from proa.store.usage import Report, UsageCount, UsageFault
+
+DAY = 739_000
+TOLD = Report("one", DAY, DAY, ("sales",), (UsageCount(DAY, "sales", requests=1, input=5),))
+
+
+def processes(server: PostgresServer) -> list[int]:
+    """The server's own, and those of its connections."""
+    first = (server._data / "postmaster.pid").read_text().split()[0]
+    children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+    return [int(first), *map(int, children)]
+
+
+@needs_postgres
+def test_a_postgres_that_hangs_is_told_in_time_and_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with postgres() as server, closing(usage_postgres.PostgresUsage(server.url)) as store:
+        store.sync(TOLD)
+        monkeypatch.setattr(usage_postgres, "_ANSWER_S", 0.3)
+        hung = processes(server)
+        for process in hung:
+            os.kill(process, SIGSTOP)
+        try:
+            with pytest.raises(UsageFault):
+                store.sync(TOLD)
+        finally:
+            for process in hung:
+                os.kill(process, SIGCONT)
+        monkeypatch.undo()
+        store.sync(TOLD)
+        assert store.days(DAY, DAY) == list(TOLD.counts)
