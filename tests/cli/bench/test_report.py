@@ -63,7 +63,11 @@ def test_a_report_over_two_runs_wants_two_files(run: Path) -> None:
     other = run.with_name("other.sqlite")
     written(other)
     out = run.with_name("two.html")
-    assert main(["bench", "report", str(run), str(other), "--out", str(out)]) == 0
+    assert main(["bench", "report", str(run), str(other), "--out", str(out), "--lang", "en"]) == 0
+    page = out.read_text(encoding="utf-8")
+    drawn = page[page.index("All runs over the load") : page.index("run.sqlite: Verdict")]
+    assert drawn.count("<svg") == 3
+    assert drawn.count("run.sqlite · 1:") == drawn.count("other.sqlite · 1:") == 3
     assert main(["bench", "verify", str(out), str(run), str(other)]) == 0
     assert main(["bench", "verify", str(out), str(run)]) == 2
 

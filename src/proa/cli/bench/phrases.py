@@ -31,7 +31,7 @@ def remarks_told(remarks: Sequence[Remark], texts: Texts) -> list[str]:
 def load_told(users: int | None, rate: float | None, texts: Texts) -> str:
     """`24 users`, a rate, or the trace."""
     if users is not None:
-        return texts.say("load_users", users=users)
+        return texts.say("load_user" if users == 1 else "load_users", users=users)
     return texts.say("load_trace") if rate is None else texts.say("load_rate", rate=rate)
 
 

@@ -37,13 +37,9 @@ def curves(told: Document, texts: Texts) -> list[Block]:
         shown = [curve for curve in found if curve.points]
         if shown:
             titles = (x, texts.say(f"plot_{name}"))
-            svg = curves_plot(shown, titles, rule=_rule(told, key, texts))
+            svg = curves_plot(shown, titles, rule=slo_rule(told, key, texts))
             made.append(Plot(svg, texts.say(f"caption_{name}")))
-    total = [
-        CurvePoint(load=_load(level), value=level["aggregate_tokens_per_s"])
-        for level in levels
-        if level["aggregate_tokens_per_s"] is not None
-    ]
+    total = points_of(levels, None)
     if total:
         curve = Curve(name=texts.say("plot_aggregate"), look="curve", points=total)
         svg = curves_plot([curve], (x, texts.say("plot_aggregate")))
@@ -94,7 +90,7 @@ def violins(result: RunResult, told: Document, texts: Texts) -> list[Block]:
         if found:
             x = texts.say("plot_load" if told["levels"][0]["users"] else "plot_rate")
             titles = (x, texts.say(f"plot_{name}"))
-            svg = violins_plot(found, titles, _rule(told, metric, texts))
+            svg = violins_plot(found, titles, slo_rule(told, metric, texts))
             made.append(Plot(svg, texts.say(f"caption_violin_{name}")))
     return made
 
@@ -152,6 +148,18 @@ def _load(level: Document) -> float:
     return float(level["users"] or level["rate"] or 0.0)
 
 
+def points_of(levels: Sequence[Document], metric: str | None) -> list[CurvePoint]:
+    """Medians of a metric with their intervals; None is the throughput of all users."""
+    loaded = [level for level in levels if _load(level)]
+    if metric is not None:
+        return _points(loaded, metric, "p50")
+    return [
+        CurvePoint(load=_load(level), value=level["aggregate_tokens_per_s"])
+        for level in loaded
+        if level["aggregate_tokens_per_s"] is not None
+    ]
+
+
 def _points(levels: Sequence[Document], key: str, statistic: str) -> list[CurvePoint]:
     return [
         CurvePoint(
@@ -168,7 +176,7 @@ def _interval(told: Sequence[float] | None) -> tuple[float, float] | None:
     return None if told is None else (told[0], told[1])
 
 
-def _rule(told: Document, metric: str, texts: Texts) -> Rule | None:
+def slo_rule(told: Document, metric: str, texts: Texts) -> Rule | None:
     """The SLO's line of a metric."""
     slo = told["conditions"]["slo"]
     for bound in slo["bounds"] if slo else ():

@@ -57,8 +57,11 @@ def curves_plot(
     rule: Rule | None = None,
     height: int = TALL,
     most: float | None = None,
+    names: bool = False,
 ) -> str:
     """Curves over the load with error bars; x has a tick at each load that was measured.
+
+    A single curve is named where `names`.
 
     `titles` are those of x and y; `most` is the end of y where it is known (a share).
     """
@@ -76,7 +79,8 @@ def curves_plot(
         _curve(frame, curve)
     keys = [(f"key {curve.look}-key", curve.name) for curve in curves]
     labels = [(load, f"{load:g}") for load in _spaced(loads)]
-    return (legend(keys) if len(keys) > 1 else "") + frame.drawn(titles[1], labels)
+    named = legend(keys) if names or len(keys) > 1 else ""
+    return named + frame.drawn(titles[1], labels)
 
 
 def violins_plot(

@@ -19,6 +19,8 @@ def page_of(report: Document, runs: Sequence[Kept], texts: Texts, *, is_html: bo
     if runs[0].kind != KIND:
         return measurement_page(runs, texts)
     sections: list[Section] = []
+    if is_html and len(runs) > 1:
+        sections += _overlaid(report["runs"], texts)
     for told, kept in zip(report["runs"], runs, strict=True):
         name = texts.say("run_of", file=told["file"]) if len(runs) > 1 else ""
         sections += _sections(told, kept, texts, name, is_html)
@@ -31,7 +33,7 @@ def page_of(report: Document, runs: Sequence[Kept], texts: Texts, *, is_html: bo
     return Page(
         language=texts.language,
         title=title,
-        status=texts.say(f"status_{status(report)}"),
+        status=_status_told(report, texts),
         lead=tuple(_lead(first, texts)) if len(runs) == 1 else tuple(_leads(report, texts)),
         sections=tuple(sections),
     )
@@ -51,14 +53,20 @@ def status(report: Document) -> str:
     known = [verdict for verdict in verdicts if verdict is not None]
     if not known:
         return "measured"
+    if any(known) and not all(known):
+        return "slo_some"
     return "slo_pass" if all(known) else "slo_fail"
+
+
+def _status_told(report: Document, texts: Texts) -> str:
+    kept = sum(_kept(told) is True for told in report["runs"])
+    return texts.say(f"status_{status(report)}", kept=kept, runs=len(report["runs"]))
 
 
 def look(report: Document) -> str:
     """The class of the status: pass, fail or open."""
-    return {"slo_pass": "pass", "slo_fail": "fail", "measured": "open"}.get(
-        status(report), status(report)
-    )
+    looks = {"slo_pass": "pass", "slo_fail": "fail", "slo_some": "open", "measured": "open"}
+    return looks.get(status(report), status(report))
 
 
 def _kept(told: Document) -> bool | None:
@@ -69,7 +77,9 @@ def _kept(told: Document) -> bool | None:
 
 def _leads(report: Document, texts: Texts) -> Iterator[tuple[str, str]]:
     for told in report["runs"]:
-        yield told["file"], "\n".join(value for _, value in list(_lead(told, texts))[:3])
+        few = list(_lead(told, texts))[:3]
+        lines = (f"{name}: {value}".replace("\n", ", ") for name, value in few)
+        yield told["file"], "\n".join(lines)
 
 
 def _lead(told: Document, texts: Texts) -> Iterator[tuple[str, str]]:
@@ -128,6 +138,13 @@ def _seconds(value: float | None) -> str:
     if value is None:
         return NONE
     return f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def _overlaid(runs: Sequence[Document], texts: Texts) -> list[Section]:
+    from proa.cli.bench.overlay import overlaid
+
+    blocks = tuple(overlaid(runs, texts))
+    return [Section(texts.say("section_overlaid"), blocks)] if blocks else []
 
 
 def _sections(
