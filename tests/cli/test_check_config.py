@@ -53,12 +53,30 @@ def test_json_has_stable_keys_and_no_secret(good: str, capsys: pytest.CaptureFix
     told = json.loads(out)
     assert set(told) == {
         "ok", "file", "gateway", "control", "policy", "engines", "discovery", "models", "routes",
-        "tenants", "contract", "warnings",
+        "tenants", "guard", "contract", "warnings",
     }  # fmt: skip
     assert told["engines"][0]["api_key"] is True
     (route,) = told["routes"]
     assert route["match"] == {"max_input_tokens": 50, "headers": {"x-team": "a"}}
     assert route["fallback_on"] == [429, 503]
+
+
+def test_the_guards_rules_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "proa.toml"
+    path.write_text(
+        "[[engines]]\nname = 'main'\nurl = 'http://127.0.0.1:1'\n"
+        "[guard]\nkeep_on = ['main']\n[guard.types]\nemail = 'off'\n"
+        "[[routes]]\nname = 'chat'\nguard = { mode = 'block', max_output_tokens = 9 }\n"
+    )
+    assert main(["check-config", str(path), "--format", "json"]) == 0
+    guard = json.loads(capsys.readouterr().out)["guard"]
+    assert guard["modes"]["email"] == "off"
+    assert guard["routes"]["chat"]["mode"] == "block"
+    assert main(["check-config", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "mask corporate_number=count email=off keep_on=main" in out
+    assert "guard (chat)" in out
+    assert "max_output_tokens=9" in out
 
 
 def test_a_bad_file_is_told_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

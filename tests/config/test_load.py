@@ -295,7 +295,7 @@ def test_a_wrong_value_is_told_with_what_is_accepted(
             "match = { tenant = 'a' }",
             "tenants are those of API keys: [gateway] api_keys_file is needed",
         ),
-        ("match = { pii = true }", "routes[0].match.pii is not supported by this version"),
+        ("match = { pii = true }", "routes[0].match.pii = true: [guard] is needed"),
         ("match = { min_tokens = 9, max_tokens = 8 }", "min_tokens = 9: at most max_tokens, 8"),
         ("match = { class = '' }", 'match.class = "": accepted is a class of requests'),
         ("match = { clas = 'faq' }", 'match.clas is not a known key: did you mean "class"?'),
@@ -334,7 +334,7 @@ def test_a_route_to_a_model_that_its_engines_do_not_list_is_told(tmp_path: Path)
     assert 'no engine of this route has it; did you mean "qwen3-8b"?' in only_fault(tmp_path, text)
 
 
-@pytest.mark.parametrize("table", ["guard", "scaling"])
+@pytest.mark.parametrize("table", ["scaling"])
 def test_a_table_of_a_later_version_is_refused_not_ignored(tmp_path: Path, table: str) -> None:
     told = only_fault(tmp_path, MINIMAL + f"[{table}]\n")
     problem = "is not supported by this version of proa"

@@ -16,6 +16,8 @@ from proa.config.remarks import remarks
 from proa.domain.discovery import DiscoverySpec
 from proa.domain.fleet import EngineSpec
 from proa.errors import InputError
+from proa.gateway.settings import GatewaySettings
+from proa.guard.policy import effective
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import RouteSpec
 
@@ -68,6 +70,7 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
         "models": [msgspec.to_builtins(model) for model in routing.models],
         "routes": [_route(route) for route in routing.routes],
         "tenants": [tenant.name for tenant in gateway.tenants],
+        "guard": _guard(gateway),
         "contract": msgspec.to_builtins(config.contract),
     }
 
@@ -75,6 +78,22 @@ def summarized(config: LoadedConfig) -> dict[str, Any]:
 def _engine(engine: EngineSpec) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(engine)
     return told | {"api_key": bool(engine.api_key)}
+
+
+def _guard(gateway: GatewaySettings) -> dict[str, Any] | None:
+    """The rules: of all, and by name of the routes and tenants with words of their own."""
+    guard = gateway.guard
+    if guard is None:
+        return None
+    routes, tenants = gateway.route_guards, gateway.tenant_guards
+    told: dict[str, Any] = msgspec.to_builtins(effective(guard))
+    return told | {
+        "detectors": [detector.name for detector in guard.detectors],
+        "routes": {name: msgspec.to_builtins(effective(guard, routes[name])) for name in routes},
+        "tenants": {
+            name: msgspec.to_builtins(effective(guard, None, tenants[name])) for name in tenants
+        },
+    }
 
 
 def _source(source: DiscoverySpec) -> dict[str, Any]:
@@ -136,11 +155,32 @@ def _print_head(summary: dict[str, Any], texts: Texts) -> None:
     }
     if summary["tenants"]:
         rows["tenants"] = ", ".join(summary["tenants"])
+    if summary["guard"] is not None:
+        rows["guard"] = _rule(summary["guard"])
+        for key in ("routes", "tenants"):
+            ruled = summary["guard"][key].items()
+            rows |= {f"guard ({name})": _rule(rule) for name, rule in ruled}
     if summary["contract"] is not None:
         rows["contract"] = _promise(summary["contract"], texts)
-    width = max(columns(say(key)) for key in rows) + 2
-    for key, value in rows.items():
-        print(f"  {padded(say(key), width)}{value}")
+    said = {key if key.startswith("guard") else say(key): value for key, value in rows.items()}
+    width = max(map(columns, said)) + 2
+    for key, value in said.items():
+        print(f"  {padded(key, width)}{value}")
+
+
+def _rule(rule: dict[str, Any]) -> str:
+    """What a rule of the guard does, in the words of the file."""
+    given = rule["modes"] | {
+        "keep_on": ",".join(rule["keep_on"]),
+        "media": "" if rule["media"] == "allow" else rule["media"],
+        "max_input_tokens": rule["max_input_tokens"],
+        "max_output_tokens": rule["max_output_tokens"],
+        "blocked_patterns": len(rule["blocked_patterns"]),
+        "allowed_tools": ",".join(rule["allowed_tools"]),
+        "answers": "" if rule["answers"] else "false",
+        "detectors": ",".join(rule.get("detectors", ())),
+    }
+    return " ".join([rule["mode"], *(f"{key}={value}" for key, value in given.items() if value)])
 
 
 def _promise(contract: dict[str, Any], texts: Texts) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from proa.config.dialect_fields import triton_fields
 from proa.config.discovery import discovery_specs
 from proa.config.fields import MOST_WORKERS
+from proa.config.guard import guard_settings
 from proa.config.tables import EngineTable, ProaTable, RouteTable
 from proa.config.tenants import tenant_specs
 from proa.config.usage import UTC
@@ -63,6 +64,7 @@ def gateway_settings(
         routing=_routing(table, engines, classifier),
         keys=keys,
         tenants=tenant_specs(table),
+        **guard_settings(table),
         cors_allow_origins=tuple(table.cors.allow_origins or ()),
         limits=LimitsSettings(**_given(table.limits)),
         chat_templates={
@@ -156,7 +158,7 @@ def _classifier(table: ProaTable, content: bytes | None) -> ClassifierSpec | Non
 
 
 def _route(table: RouteTable) -> RouteSpec:
-    given = _given(table, but={"match", "overflow_when", "fallback_on"})
+    given = _given(table, but={"match", "overflow_when", "fallback_on", "guard"})
     if table.match is not None:
         match = _given(table.match)
         headers = tuple(match.pop("headers", {}).items())

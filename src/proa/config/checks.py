@@ -12,6 +12,7 @@ from proa.config.contract import contract_faults
 from proa.config.discovery import discovery_faults, group_names
 from proa.config.document import Document, KeyPath
 from proa.config.faults import Fault, shown_value
+from proa.config.guard import guard_faults
 from proa.config.loops import loop_faults
 from proa.config.tenants import tenant_faults
 from proa.domain.dialect import CHAT_TEMPLATES
@@ -222,6 +223,7 @@ _CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _number_pairs,
     _chat_templates,
     contract_faults,
+    guard_faults,
 )
 
 

@@ -31,6 +31,7 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_TEXT = 256
 _LONGEST_CLASS = 64
+_LONGEST_LABEL = 40
 MOST_WORKERS = 128
 
 
@@ -45,6 +46,13 @@ def gpu_id(value: str) -> str:
     """A GPU's id, family and memory, or nothing."""
     if value and not _GPU.fullmatch(value):
         raise ValueError('a GPU as family and memory, such as "rtx-pro-6000-96gb"')
+    return value
+
+
+def guard_label(value: str) -> str:
+    """What stands in the place of personal data, as in `[label_1]`."""
+    if not 0 < len(value) <= _LONGEST_LABEL or not value.isprintable() or set("[]_") & set(value):
+        raise ValueError(f"1 to {_LONGEST_LABEL} printable characters without [ ] _")
     return value
 
 
@@ -206,6 +214,7 @@ def kv_events(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(name)]
+GuardLabel = Annotated[str, AfterValidator(guard_label)]
 GpuId = Annotated[str, AfterValidator(gpu_id)]
 ModelName = Annotated[str, AfterValidator(model_name)]
 ClassName = Annotated[str, AfterValidator(class_name)]

@@ -9,9 +9,6 @@ RENAMED_KEYS = {"keys.admin": 'write role = "admin" in its place'}
 
 LATER_KEYS = frozenset(
     {
-        "guard",
         "scaling",
-        "routes.guard",
-        "routes.match.pii",
     }
 )

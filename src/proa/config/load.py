@@ -17,6 +17,7 @@ from proa.config.discovery import ungrouped
 from proa.config.document import Document, read_document
 from proa.config.environment import engine_keys
 from proa.config.faults import ConfigFaults, Fault
+from proa.config.guard import without_groups
 from proa.config.keys_file import read_keys
 from proa.config.records import records_settings
 from proa.config.tables import ProaTable
@@ -80,7 +81,7 @@ class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
         routing = replace(built.gateway.routing, routes=routes)
         return replace(
             built,
-            gateway=replace(built.gateway, routing=routing),
+            gateway=without_groups(replace(built.gateway, routing=routing), groups or {}),
             control=replace(built.control, draining=draining),
         )
 

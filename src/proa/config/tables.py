@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proa.config import dialect_fields as d
 from proa.config import fields as f
+from proa.guard.policy import Language, Media, Mode
 
 
 class Table(BaseModel):
@@ -86,6 +87,32 @@ class ChatTemplateTable(Table):
     generation: str | None = None
 
 
+class GuardWordsTable(Table):
+    mode: Mode | None = None
+    types: dict[str, Mode] = {}
+    answers: bool | None = None
+    keep_on: list[f.Name] | None = None
+    media: Media | None = None
+    max_input_tokens: f.Tokens | None = None
+    max_output_tokens: f.Tokens | None = None
+    blocked_patterns: list[str] | None = None
+    allowed_tools: list[str] | None = None
+
+
+class DetectorTable(Table):
+    name: str
+    pattern: str
+    checksum: str | None = None
+    context: list[str] | None = None
+    label: f.GuardLabel | None = None
+    mode: Mode | None = None
+
+
+class GuardTable(GuardWordsTable):
+    language: Language | None = None
+    detectors: list[DetectorTable] | None = None
+
+
 class MatchTable(Table):
     path: f.PathPrefix | None = None
     model: f.ModelName | None = None
@@ -97,6 +124,7 @@ class MatchTable(Table):
     request_class: f.ClassName | None = Field(default=None, alias="class")
     tenant: f.Name | None = None
     adapter: f.ModelName | None = None
+    pii: bool | None = None
 
 
 class OverflowTable(Table):
@@ -118,6 +146,7 @@ class RouteTable(Table):
     fallback_on: list[f.Status] | None = None
     priority: f.PriorityClass | None = None
     max_wait_s: f.SecondsOrOff | None = None
+    guard: GuardWordsTable | None = None
 
 
 class BudgetTable(Table):
@@ -142,6 +171,7 @@ class TenantTable(Table):
     tokens_per_day: f.Tokens | None = None
     tokens_per_month: f.Tokens | None = None
     budget: BudgetTable | None = None
+    guard: GuardWordsTable | None = None
 
 
 class AdapterTable(Table):
@@ -265,6 +295,7 @@ class ProaTable(Table):
     limits: LimitsTable = LimitsTable()
     admission: AdmissionTable = AdmissionTable()
     breaker: BreakerTable = BreakerTable()
+    guard: GuardTable | None = None
     records: RecordsTable | None = None
     usage: UsageTable | None = None
     contract: ContractTable | None = None

@@ -20,7 +20,7 @@ def tenant_specs(table: ProaTable) -> tuple[TenantSpec, ...]:
 
 
 def _tenant(table: TenantTable) -> TenantSpec:
-    given = table.model_dump(exclude_unset=True, exclude=_QUOTAS)
+    given = table.model_dump(exclude_unset=True, exclude=_QUOTAS | {"guard"})
     given |= {key: tuple(given.get(key, ())) for key in ("models", "routes", "adapters")}
     quotas = table.model_dump(exclude_unset=True, include=_QUOTAS - {"budget"})
     if table.budget is not None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from proa.domain.outcome import Outcome
 from proa.engines.adapters import classify
 from proa.gateway.failover import engine_error, no_answer, stream_broke, stream_failed
+from proa.gateway.guarded_answer import hold, is_held
 from proa.gateway.lease import Lease
 from proa.gateway.link import EngineLink
 from proa.gateway.pace import Pace
-from proa.gateway.relay import EventRelay, TailTooLong
+from proa.gateway.relay import EventRelay, RelayFault, TailTooLong
 from proa.gateway.upstream import UpstreamConnection
 from proa.wire.chunked import sole_chunk_size
 from proa.wire.response_parser import AnswerMemo, ResponseParser
@@ -170,6 +171,14 @@ class Attempt:
             return
         self._broke(f"engine {self.link.name} closed the connection{_because(exc)}")
 
+    def relay_failed(self, fault: RelayFault) -> None:
+        """Nothing more of the stream can go on."""
+        if isinstance(fault, TailTooLong):
+            self._broke(f"engine {self.link.name} sent an event without an end")
+        else:
+            self.cancel()
+            self.exchange.withhold(ndjson=self.relay is not None and self.relay.ndjson)
+
     # control by the exchange
 
     def pause(self, paused: bool) -> None:
@@ -253,8 +262,12 @@ def _head(attempt: Attempt, parser: ResponseParser) -> None:
     elif status < 300 and content_type.startswith((b"text/event-stream", b"application/x-ndjson")):
         ndjson = content_type.startswith(b"a")
         attempt.relay = attempt.new_relay(ndjson=ndjson)
+        if exchange.is_guarded:
+            attempt.relay = exchange.guarded_relay(attempt.relay)
         attempt.usage = attempt.relay.usage
         mode = _events
+    elif exchange.is_guarded and exchange.head.method != b"HEAD" and is_held(content_type):
+        mode = hold
     else:
         exchange.send_head(attempt, parser)
         mode = _pass
@@ -318,8 +331,8 @@ def _events(attempt: Attempt, parser: ResponseParser) -> None:
         pieces.clear()
         try:
             events = relay.feed(data)
-        except TailTooLong:
-            attempt._broke(f"engine {attempt.link.name} sent an event without an end")
+        except RelayFault as fault:
+            attempt.relay_failed(fault)
             return
         if events:
             if exchange.ttft_s is None:
@@ -344,7 +357,12 @@ def _stream_error(attempt: Attempt, relay: EventRelay) -> None:
 
 
 def _events_end(attempt: Attempt, parser: ResponseParser, relay: EventRelay) -> None:
-    exchange, tail = attempt.exchange, relay.finish()
+    exchange = attempt.exchange
+    try:
+        tail = relay.finish()
+    except RelayFault as fault:
+        attempt.relay_failed(fault)
+        return
     error = relay.error
     if error is not None:
         outcome = classify(attempt.link.kind, error.status, error.data)

@@ -4,7 +4,13 @@ import msgspec
 
 from proa.domain.lengths import UNLIMITED
 from proa.routing.tokens import Features
-from proa.wire.fields import multipart_model, read_fields, replace_model, replace_multipart_model
+from proa.wire.fields import (
+    RequestFields,
+    multipart_model,
+    read_fields,
+    replace_model,
+    replace_multipart_model,
+)
 from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
 
@@ -54,12 +60,27 @@ def ask(head: RequestHead, body: bytes, surface: Surface) -> Asked:
         stream = head.path.endswith(b"/generate_stream")
         return Asked(head.path_text, head.target, triton_model(head.path), stream)
     if body and (body[0] == _BRACE or body.lstrip()[:1] == b"{"):
-        fields = read_fields(body)
-        limit = fields.max_tokens or fields.max_completion_tokens or fields.max_output_tokens
-        if limit is not None and not 0 < limit < UNLIMITED:
-            limit = UNLIMITED if limit > 0 else None
-        return Asked(head.path_text, head.target, fields.model, fields.stream is True, limit)
+        return _of_fields(head, read_fields(body))
     model = None
     if body and head.fields.get(b"content-type", b"").startswith(b"multipart/"):
         model = multipart_model(body)
     return Asked(head.path_text, head.target, model)
+
+
+def asked_of(
+    head: RequestHead, surface: Surface, body: bytes, fields: RequestFields,
+    features: Features | None,
+) -> Asked:  # fmt: skip
+    """The same of a JSON body that somebody else has read."""
+    if surface.model_place is _IN_PATH or body.lstrip()[:1] != b"{":
+        return ask(head, body, surface)
+    asked = _of_fields(head, fields)
+    asked.features = features
+    return asked
+
+
+def _of_fields(head: RequestHead, fields: RequestFields) -> Asked:
+    limit = fields.max_tokens or fields.max_completion_tokens or fields.max_output_tokens
+    if limit is not None and not 0 < limit < UNLIMITED:
+        limit = UNLIMITED if limit > 0 else None
+    return Asked(head.path_text, head.target, fields.model, fields.stream is True, limit)

@@ -107,7 +107,7 @@ class ClientConnection(asyncio.Protocol):
                 self._requests(data)
                 return
             self.body_read = True
-            exchange = self.exchange = Exchange(self, self._heads.head)
+            exchange = self.exchange = self.plane.new_exchange(self, self._heads.head)
             if exchange.admit(len(body)):
                 exchange.run(body)
         elif self.body is not None:
@@ -149,7 +149,7 @@ class ClientConnection(asyncio.Protocol):
             if self.head_since:
                 self.head_since = 0.0
                 self._checked_bytes = 0
-            exchange = self.exchange = Exchange(self, head)
+            exchange = self.exchange = self.plane.new_exchange(self, head)
             after = end + length
             self.body_read = not head.chunked and len(data) >= after
             if not exchange.admit(length):

@@ -18,13 +18,14 @@ from proa.gateway import local_answers
 from proa.gateway.accounting import account
 from proa.gateway.attempt import Attempt
 from proa.gateway.body import Asked, ask
-from proa.gateway.client_side import DERIVED_MAX, ClientSide
+from proa.gateway.client_side import DERIVED_MAX
 from proa.gateway.facts import route_request
 from proa.gateway.link import EngineLink
 from proa.gateway.request_body import RequestBody
 from proa.gateway.request_start import request_start
 from proa.gateway.tickets import may_wait, with_wait
 from proa.gateway.translated import begin
+from proa.gateway.unguarded import Unguarded
 from proa.routing.admission.ticket import Ticket
 from proa.routing.context import narrowed
 from proa.routing.decision import NO_ENGINE_LEFT, Refusal, RouteMatch
@@ -43,7 +44,7 @@ _OK = Outcome.OK  # in 3.11 the member of an enumeration costs 0.2 µs to look u
 _OPEN = Header.OPEN_EXCHANGES
 
 
-class Exchange(ClientSide):
+class Exchange(Unguarded):
     """One request on its way to an engine and back.
 
     `tried` are the engines that had it, `retried` tells that the body went out twice.
@@ -86,7 +87,7 @@ class Exchange(ClientSide):
         self.connection.body_read = True
         if self.is_local and local_answers.answer(self):
             return
-        asked = self.asked = ask(self.head, body, self.surface)
+        asked = self.asked = self.asked or ask(self.head, body, self.surface)
         match = self.head.derived.get((self.dispatcher, asked.model)) or self._new_match(asked)
         if isinstance(match, Refusal) or (self.key and self.key.meter and self._is_too_much()):
             if isinstance(match, Refusal):

@@ -31,6 +31,7 @@ def route_request(exchange: "Exchange", asked: "Asked", needs: Needs) -> RouteRe
         headers=headers,
         request_class=_class(router, headers, body, needs) if needs.request_class else None,
         tenant=exchange.tenant_name if needs.tenant else "",
+        pii=exchange.has_pii if needs.pii else False,
         session=(headers.get(router.session_header) or user_of(body)) if needs.session else "",
         prefix=_prefix(body) if needs.prefix else (),
     )

@@ -50,6 +50,7 @@ def engine_error(
     retry_after = parser.fields.get(b"retry-after") if parser is not None else None
     if _pauses(exchange, outcome, retry_after):
         return
+    body = exchange.shown(body)
     if exchange.retried and outcome is Outcome.BROKEN:
         status = 502  # two engines broke on this body
     lines = list(parser.lines) if parser is not None else []
@@ -75,6 +76,7 @@ def stream_broke(attempt: "Attempt", outcome: Outcome, status: int, message: str
     answer = exchange.answer
     if relay is not None or answer.is_events:
         ndjson = relay is not None and relay.ndjson
+        message = exchange.shown(message.encode()).decode()
         event = error_event(exchange.surface.api, status, message, ndjson=ndjson)
         answer.body(event, last=False)
     answer.cut()

@@ -23,6 +23,10 @@ from proa.gateway.connection_time import sweep_connection
 from proa.gateway.cors import Cors
 from proa.gateway.dispatcher import Dispatcher
 from proa.gateway.doorkeeper import Doorkeeper
+from proa.gateway.exchange import Exchange
+from proa.gateway.guard_helper import GuardHelper
+from proa.gateway.guarded_exchange import GuardedExchange
+from proa.gateway.guarding import GatewayGuard
 from proa.gateway.heads import Heads
 from proa.gateway.hedge import Hedges
 from proa.gateway.keys import KeyRing, tenant_entries
@@ -38,13 +42,21 @@ from proa.gateway.waiting_room import WaitingRoom
 from proa.routing.policy.base import PolicyMemory
 from proa.routing.retry_budget import RetryBudget
 from proa.telemetry.logs import Log
-from proa.telemetry.rows import HEADER_CELLS, Header, SharedRows, Tally, engine_base
+from proa.telemetry.rows import (
+    GUARD_AT,
+    GUARD_CELLS,
+    HEADER_CELLS,
+    Guard,
+    Header,
+    SharedRows,
+    Tally,
+    engine_base,
+)
 from proa.wire.response_head import CLOSE, STATUS_LINES
 from proa.wire.surface import Api
 
 if TYPE_CHECKING:
     from proa.gateway.connection import ClientConnection
-    from proa.gateway.exchange import Exchange
 
 SWEEP_S = 0.25
 _ID_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -96,6 +108,10 @@ class DataPlane:
         self._memory = PolicyMemory()
         self.loader = AdapterLoader(loop, self._memory.adapters)
         self._per_client: dict[str, int] = {}
+        self.new_exchange: type[Exchange] = Exchange
+        self.guard: GatewayGuard | None = None
+        self.guard_helper = GuardHelper(loop, clock)
+        self._guard_tally = Tally(self.row, GUARD_AT, GUARD_CELLS)
         self._id_prefix = os.urandom(6).hex().encode()
         self._id_count = 0
         self._swept_at = self.now
@@ -128,10 +144,18 @@ class DataPlane:
             self.hedges.configure(settings.routing.policy_options)
         self.room.configure(settings.admission)
         self.room.heads.fair.configure(message.tenant_slots, settings.tenants)
+        self._apply_guard(settings)
         self._apply_engines(settings, message.engine_slots)
         self.apply_fleet(self._published)
         self.other_rows[:] = self.rows.others(self._row_index)
         self.row[Header.GENERATION] = message.generation
+
+    def _apply_guard(self, settings: GatewaySettings) -> None:
+        if settings.guard is None:
+            self.guard, self.new_exchange = None, Exchange
+        else:
+            self.guard = GatewayGuard(settings, self._guard_tally.counts)
+            self.new_exchange = GuardedExchange
 
     def _apply_engines(self, settings: GatewaySettings, slots: dict[str, int]) -> None:
         """Links stay for the worker's life, so that an engine's counts have one writer."""
@@ -298,6 +322,7 @@ class DataPlane:
             self.apply_loads(self._loads.faded())
         self.dispatcher.refresh_shares(now)
         self.room.sweep()
+        self.guard_helper.sweep()
         self.retry_budget.deposit(self.counts[Header.REQUESTS])
         self.flush_counters()
         self.other_rows[:] = self.rows.others(self._row_index)
@@ -317,6 +342,9 @@ class DataPlane:
     def flush_counters(self) -> None:
         """Move what was counted since the last time to the shared row."""
         self._tally.flush()
+        if self.guard is not None:
+            self.row[GUARD_AT + Guard.HELPERS] = self.guard_helper.spawned
+            self._guard_tally.flush()
         for link in self._links.values():
             link.tally.flush()
 

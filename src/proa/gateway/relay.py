@@ -11,8 +11,16 @@ PEEK_MAX_BYTES = 65_536
 _BORDER_BYTES = 3
 
 
-class TailTooLong(Exception):
+class RelayFault(Exception):
+    """Nothing more of a stream can go on."""
+
+
+class TailTooLong(RelayFault):
     """An event grew beyond what is held for it."""
+
+
+class Withheld(RelayFault):
+    """What the guard could not search."""
 
 
 class EventRelay:

@@ -40,6 +40,7 @@ def request_record(
         retries=exchange.retries if hedged is None else max(0, exchange.retries - 1),
         hedged=hedged,
         stream=bool(asked and asked.stream),
+        pii=dict(exchange.found) if exchange.found else None,
     )
 
 

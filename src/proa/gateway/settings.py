@@ -7,6 +7,7 @@ import msgspec
 from proa.domain.dialect import CHAT_TEMPLATES, PLAIN, ChatTemplate
 from proa.domain.fleet import EngineSpec
 from proa.domain.tenant import DEFAULT_TENANT, QuotaSpec
+from proa.guard.policy import GuardSettings, GuardSpec
 from proa.routing.admission.priority import Priority
 from proa.routing.spec import RoutingSpec
 
@@ -43,8 +44,8 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     """One API key: `digest` is the SHA-256 of the key, 0 requests is no limit.
 
     `priority` is the highest class that its requests may ask for, None is that of the route.
-    Times are in Unix time; it works before `expires_s`, None for ever. `old_digest` is that of the key
-    that it replaces, which works before `old_expires_s`.
+    Times are in Unix time; it works before `expires_s`, None for ever. `old_digest` is that of
+    the key that it replaces, which works before `old_expires_s`.
     """
 
     name: str
@@ -102,7 +103,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     `retry_budget` is the share of traffic that may be retries.
     `counts_usage` counts what tenants without quotas use, too; their days and months are
     those of `time_zone`.
-    `records` keeps a record of every request.
+    `records` keeps a record of every request. `guard` None searches nothing; the words of
+    routes and tenants on it are by their names.
     `heartbeat_s` 0 sends no comment while an engine is silent. `chat_templates` are what
     the file adds to those that proa has; `model_templates` are names of templates by model.
     """
@@ -123,6 +125,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     records: bool = False
     counts_usage: bool = False
     time_zone: str = "UTC"
+    guard: GuardSettings | None = None
+    route_guards: dict[str, GuardSpec] = {}
+    tenant_guards: dict[str, GuardSpec] = {}
     heartbeat_s: float = 0.0
     chat_templates: dict[str, ChatTemplate] = {}
     model_templates: dict[str, str] = {}

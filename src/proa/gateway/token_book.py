@@ -29,10 +29,11 @@ class TokenBook:
 
     def estimate(self, asked: Asked, body: bytes) -> int | None:
         """Input tokens of a request, None where its body has no text that can be read."""
-        values = prompt_values(body)
-        if not values:
-            return None
-        asked.features = text_features(message_text(*values))
+        if asked.features is None:
+            values = prompt_values(body)
+            if not values:
+                return None
+            asked.features = text_features(message_text(*values))
         return self._of(asked.model).estimate(asked.features)
 
     def text_tokens(self, model: str | None, text: str) -> int:

@@ -174,6 +174,7 @@ class Worker:
             await asyncio.sleep(_DRAIN_POLL_S)
         for connection in list(plane.connections):
             connection.transport.abort()
+        plane.guard_helper.close()
         await asyncio.sleep(0)
         if plane.recorder is not None:
             plane.recorder.flush()

@@ -10,7 +10,7 @@ CLASS_HEADER = "x-proa-class"
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """`headers` are matched on. `input_tokens` and `max_tokens` differ from body to body,
-    and `request_class` where a classifier tells it: matches of others can be kept by head.
+    `pii`, and `request_class` where a classifier tells it: matches of others can be kept by head.
     `session` and `prefix` are for the policy, not for the match.
     """
 
@@ -19,6 +19,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: bool = False
     request_class: bool = False
     classified: bool = False
+    pii: bool = False
     tenant: bool = False
     session: bool = False
     prefix: bool = False
@@ -26,7 +27,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def body(self) -> bool:
         """Whether the match depends on more of the body than its model."""
-        return self.input_tokens or self.max_tokens or self.classified
+        return self.input_tokens or self.max_tokens or self.classified or self.pii
 
     @property
     def policy(self) -> bool:
@@ -47,6 +48,7 @@ def needs_of(spec: RoutingSpec, path: str | None) -> Needs:
         ),
         request_class=asks_class,
         classified=asks_class and spec.classifier is not None,
+        pii=any(match.pii is not None for match in matches),
         tenant=any(match.tenant is not None for match in matches),
         session=spec.policy is PolicyName.SESSION,
         prefix=spec.policy is PolicyName.PREFIX_AFFINITY,

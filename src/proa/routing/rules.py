@@ -28,6 +28,8 @@ def compile_checks(match: MatchSpec, adapters: frozenset[str] = frozenset()) -> 
         checks.append(_input_tokens(match.min_input_tokens or 0, match.max_input_tokens))
     if match.request_class is not None:
         checks.append(_request_class(match.request_class))
+    if match.pii is not None:
+        checks.append(_pii(is_found=match.pii))
     checks.extend(_header(name, value) for name, value in match.headers)
     return tuple(checks)
 
@@ -67,6 +69,10 @@ def _max_tokens(least: int, most: int | None) -> Check:
 
 def _request_class(name: str) -> Check:
     return lambda request: request.request_class == name
+
+
+def _pii(*, is_found: bool) -> Check:
+    return lambda request: request.pii is is_found
 
 
 def _input_tokens(least: int, most: int | None) -> Check:

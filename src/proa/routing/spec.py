@@ -27,7 +27,7 @@ class MatchSpec(msgspec.Struct, frozen=True, kw_only=True):
     number of input tokens is not known; so do `max_tokens` and `min_tokens`, which
     bound the client's own limit on the answer. `request_class` is declared or
     classified, `tenant` the name of a key, `adapter` a LoRA adapter that the request
-    names as its model, exact or by prefix.
+    names as its model, exact or by prefix. `pii`: whether personal data was found in it.
     """
 
     path: str | None = None
@@ -40,6 +40,7 @@ class MatchSpec(msgspec.Struct, frozen=True, kw_only=True):
     request_class: str | None = msgspec.field(default=None, name="class")
     tenant: str | None = None
     adapter: str | None = None
+    pii: bool | None = None
 
 
 class OverflowSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from proa.domain.fleet import EngineState
 from proa.domain.outcome import Outcome
 from proa.routing.admission.denial import Denial
 from proa.routing.admission.priority import PRIORITIES
+from proa.telemetry.guard_metrics import guard_metrics
 from proa.telemetry.load_metrics import load_metrics
 from proa.telemetry.process import GatewayView
 from proa.telemetry.rows import (
@@ -90,6 +91,7 @@ class _Page(Collector):
         yield from timing_metrics(self._view)
         yield from _key_metrics(self._view)
         yield from tenant_metrics(self._view)
+        yield from guard_metrics(self._view.rows)
         yield from _queue_metrics(self._view.rows)
         yield from _gateway_metrics(self._view)
         yield from _process_metrics(self._view)

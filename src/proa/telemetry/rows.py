@@ -7,7 +7,7 @@ A cell is one aligned signed 64-bit integer, so that a read never sees half a wr
 
 Layout of a row, in cells:
     [HEADER cells] [MAX_ENGINES x ENGINE cells] [MAX_KEYS x KEY cells]
-    [LINE cells] [MAX_TENANTS x TENANT cells]
+    [LINE cells] [MAX_TENANTS x TENANT cells] [GUARD cells]
 
 Behind the rows stand the accounts of tenants (routing/quota/account.py), which all workers
 write, each under a lock (gateway/ledger.py).
@@ -17,6 +17,7 @@ import mmap
 import os
 from bisect import bisect_left
 
+from proa.guard.types import TYPES
 from proa.routing.quota.account import ACCOUNT_CELLS, Account
 
 MAX_ENGINES = 256
@@ -162,6 +163,25 @@ class Tenant:
     COST = 18  # in millionths
 
 
+class Guard:
+    """Cells of the guard in a row, all counters; from `FINDINGS` on as `guard_cell` tells."""
+
+    FAILED = 0  # bodies that did not pass because the guard itself failed
+    UNREADABLE = 1
+    REFUSED_PII = 2
+    REFUSED_MEDIA = 3
+    REFUSED_LIMIT = 4
+    REFUSED_NO_ENGINE = 5
+    HELPED = 6  # bodies that the helper process worked on
+    HELPERS = 7  # helper processes started
+    FINDINGS = 8
+
+
+GUARD_ACTIONS = ("count", "mask", "token", "block")
+OWN_TYPES = "custom"
+"""All types of the configuration's own detectors together."""
+GUARD_TYPES = (*sorted(TYPES), OWN_TYPES)
+_GUARD_TYPE_AT = {type_: index for index, type_ in enumerate(GUARD_TYPES)}
 KEY_CELLS = 2
 LINE_CELLS = 16
 TENANT_GAUGES = 8
@@ -170,7 +190,9 @@ ENGINES_AT = HEADER_CELLS
 KEYS_AT = ENGINES_AT + MAX_ENGINES * ENGINE_CELLS
 LINE_AT = KEYS_AT + MAX_KEYS * KEY_CELLS
 TENANTS_AT = LINE_AT + LINE_CELLS
-ROW_CELLS = TENANTS_AT + MAX_TENANTS * TENANT_CELLS
+GUARD_AT = TENANTS_AT + MAX_TENANTS * TENANT_CELLS
+GUARD_CELLS = Guard.FINDINGS + 2 * len(GUARD_ACTIONS) * len(GUARD_TYPES)
+ROW_CELLS = GUARD_AT + GUARD_CELLS
 _ACCOUNTS_BYTES = MAX_TENANTS * ACCOUNT_CELLS * 8
 
 
@@ -187,6 +209,12 @@ def key_base(slot: int) -> int:
 def tenant_base(slot: int) -> int:
     """First cell of a tenant in a row."""
     return TENANTS_AT + slot * TENANT_CELLS
+
+
+def guard_cell(type_: str, action: str, *, in_answer: bool) -> int:
+    """The cell of findings, in the guard's cells; `action` is one of `GUARD_ACTIONS`."""
+    at = 2 * _GUARD_TYPE_AT.get(type_, len(GUARD_TYPES) - 1) + in_answer
+    return Guard.FINDINGS + at * len(GUARD_ACTIONS) + GUARD_ACTIONS.index(action)
 
 
 class SharedRows:
@@ -275,6 +303,7 @@ def _counter_cells() -> list[int]:
     cells += (key_base(slot) + Key.REQUESTS for slot in range(MAX_KEYS))
     for slot in range(MAX_TENANTS):
         cells += range(tenant_base(slot) + TENANT_GAUGES, tenant_base(slot) + TENANT_CELLS)
+    cells += range(GUARD_AT, GUARD_AT + GUARD_CELLS)
     return cells
 
 
