@@ -10,7 +10,7 @@ from tests.cli.bench_servers import InterruptingServer, paced
 from proa.bench.paced_server import Pace
 from proa.cli.main import main
 
-QUICK = ["--duration", "0.2", "--warmup", "0.05", "--settle", "0", "--users", "4",
+QUICK = ["--duration", "0.12", "--warmup", "0.05", "--settle", "0", "--users", "4",
          "--output-tokens", "6", "--input-tokens", "40", "--no-self-check",
          "--lang", "en"]  # fmt: skip
 MAIN, AUX, TOGETHER = Pace(gap_s=0.01), Pace(gap_s=0.03), Pace(gap_s=0.005)

@@ -11,7 +11,7 @@ from proa.cli.main import main
 from proa.cli.texts import texts_of
 from proa.testing.ports import closed_port
 
-QUICK = ["--warmup", "0", "--input-tokens", "60", "--output-tokens", "4", "--no-self-check",
+QUICK = ["--warmup", "0", "--input-tokens", "20", "--output-tokens", "4", "--no-self-check",
          "--processes", "1", "--no-repeat"]  # fmt: skip
 PACE = Pace(ttft_s=0.002, gap_s=0.003)
 
