@@ -57,3 +57,19 @@ def test_cut_anywhere(texts: list[str], data: st.DataObject) -> None:
     text = "\n".join(texts)
     places = data.draw(st.lists(st.integers(0, len(text)), max_size=40))
     assert streamed([piece for piece in cut(text, places) if piece]) == whole(text)
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 50])
+def test_a_private_key_is_longer_than_what_is_held_and_does_not_pass(width: int) -> None:
+    lines = ["z5BgijCdHaAYTrRwaObDTBrfhcJvKnnnW5am13tRyxk264I6GjENgqXeSUZO2TRF"] * 20
+    key = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
+    text = f"키는 {key} 입니다. 그리고 010-1234-5678"
+    out = streamed([text[at : at + width] for at in range(0, len(text), width)])
+    assert not any(lines[0][at : at + 8] in out for at in range(len(lines[0]) - 7))
+    assert out.endswith("010-****-****")
+
+
+def test_the_signature_of_a_jwt_does_not_pass_whole() -> None:
+    """Only 64 characters are held, so of longer secrets a beginning may have passed."""
+    token = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNzkxNTUzNTM1MCJ9.G4M7cVi6zLdp2RVzE4unWddRB06DQg"
+    assert "G4M7cVi6zLdp2RVz" not in streamed(list(f"({token}를 씁니다"))

@@ -1,7 +1,9 @@
 """What is done to a text of an answer: tokens are restored, what else is personal is masked."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,6 +14,8 @@ from proa.guard.policy import GuardRule
 from proa.guard.tokens import TokenBook
 
 HELD_MAX_CHARS = 64
+_SIGN = re.compile(r"[\d@:=]")
+_LONG_CHARS = 24  # the first line of a private key is longer
 _SHORTEST_CHARS = 5  # of a token; no finding of proa's own types is shorter
 
 
@@ -24,6 +28,17 @@ class Edit(msgspec.Struct, frozen=True, gc=False):
 
     def __repr__(self) -> str:  # never the text
         return f"Edit({self.start}, {self.end})"
+
+
+class Settled(NamedTuple):
+    """`edits` end by `until`; nothing that comes later can change what lies before it.
+
+    `running_from`: where a long finding begins that reaches `until` and may go on, else `until`.
+    """
+
+    edits: list[Edit]
+    until: int
+    running_from: int
 
 
 class AnswerEditor:
@@ -49,31 +64,37 @@ class AnswerEditor:
 
     def edits(self, text: str) -> list[Edit]:
         """The edits of a whole text, in their order."""
-        return self.settled(text, 0, is_last=True)[0]
+        return self.settled(text, 0, is_last=True).edits
 
-    def settled(self, text: str, since: int, *, is_last: bool) -> tuple[list[Edit], int]:
-        """The edits of a growing text that end after `since`, and up to where it is settled.
+    def settled(
+        self, text: str, since: int, *, is_last: bool = False, is_running: bool = False
+    ) -> Settled:
+        """What can be said of a growing text behind `since`; all of it if it `is_last`.
 
-        What comes later can change only what lies behind that place, unless the text
-        `is_last`. A finding that began before `since` goes on as a finding of its own.
+        `is_running`: the text begins with the finding that `running_from` told of. Of a
+        finding that began before `since` the rest is masked; of a long one it is left out.
         """
-        until = len(text) if is_last else self.open_from(text, since)
-        if until - since < self.shortest_chars and not is_last:
-            return [], until
         restored = self._tokens.spans(text)
+        until = len(text)
+        if not is_last:
+            until = _held_back(restored, self.open_from(text, since), text, since)
+            if until == since or (not is_running and self._holds_nothing(text, since, until)):
+                return Settled([], until, until)
         found = self._found(text, restored)
         if not is_last:
-            for start, end in (*restored, *((each.start, each.end) for each in found)):
-                if start < until < end:
-                    is_held = len(text) - start <= HELD_MAX_CHARS
-                    until = max(start, since) if is_held else end
+            until = _held_back([(f.start, f.end) for f in found], until, text, since)
         edits = [
             Edit(start, end, self._tokens.original(text[start:end]) or "")
             for start, end in restored
             if since < end <= until
         ]
         edits += self._masked(text, [each for each in found if since < each.end <= until], since)
-        return sorted(edits, key=_start), until
+        long = (f.start for f in found if f.end == until and until - f.start > _LONG_CHARS)
+        return Settled(sorted(edits, key=_start), until, next(long, until))
+
+    def _holds_nothing(self, text: str, since: int, until: int) -> bool:
+        """Whether what is settled is too short, and what is open has nothing to end a finding."""
+        return until - since < self.shortest_chars and not _SIGN.search(text, since)
 
     def may_hold(self, text: str, since: int) -> bool:
         """Whether there is anything to find behind `since`."""
@@ -106,7 +127,17 @@ class AnswerEditor:
                 self.counts[each.type] += 1
             if mode == "mask":
                 start = max(each.start, since)
-                yield Edit(start, each.end, mask(each.type, text[start : each.end]))
+                is_told = start > each.start and each.end - each.start > HELD_MAX_CHARS
+                new = "" if is_told else mask(each.type, text[start : each.end])
+                yield Edit(start, each.end, new)
+
+
+def _held_back(spans: list[tuple[int, int]], until: int, text: str, since: int) -> int:
+    """No place within one of the spans: before it, or behind one that is too long to be held."""
+    for start, end in spans:
+        if start < until < end:
+            return max(start, since) if len(text) - start <= HELD_MAX_CHARS else end
+    return until
 
 
 def _start(edit: Edit) -> int:

@@ -85,7 +85,7 @@ class Event:
     def _edits_of_growing(self, place: JsonPlace, editor: AnswerEditor) -> list[Edit]:
         """A text that each event repeats and lengthens: its open end comes with a later one."""
         said = Unescaped(self._json[place.start : place.end])
-        edits, until = editor.settled(said.text, 0, is_last=False)
+        edits, until, _ = editor.settled(said.text, 0)
         if until < len(said.text):
             edits.append(Edit(until, len(said.text), ""))
         return list(_moved(edits, said, place.start))

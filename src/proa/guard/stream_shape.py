@@ -39,9 +39,14 @@ class Shape:
     def place_in(self, event: bytes) -> tuple[int, int] | None:
         """Where the text of an event of this shape is written, None for another event."""
         start, end = len(self._before), len(event) - len(self._after)
-        if event.startswith(self._before) and event.endswith(self._after) and start <= end:
-            if event.find(b'"', start, end) < 0 and event.find(b"\n", start, end) < 0:
-                return start, end
+        if (
+            start <= end
+            and event.startswith(self._before)
+            and event.endswith(self._after)
+            and event.find(b'"', start, end) < 0
+            and event.find(b"\n", start, end) < 0
+        ):
+            return start, end
         if self._pattern is not None:
             found = self._pattern.fullmatch(event)
             return found.span(1) if found is not None else None

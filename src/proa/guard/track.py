@@ -2,11 +2,11 @@
 
 import re
 
-from proa.guard.answer_editor import HELD_MAX_CHARS, AnswerEditor, Edit
+from proa.guard.answer_editor import AnswerEditor, Edit
 from proa.guard.json_text import encoded
 
 _CONTEXT_CHARS = 96
-_RUNNING_CHARS = 4096
+_RUNNING_MAX_CHARS = 16_384
 _NUMBER = re.compile(r"-?[1-9][0-9]*")
 _BEFORE_NUMBER = re.compile(r"[:\[,][ \t\r\n]*$")
 
@@ -44,11 +44,12 @@ class Track:
     what is put in is written for the inside of a string there.
     """
 
-    __slots__ = ("_before", "_editor", "_open", "_pieces", "is_json", "settled")
+    __slots__ = ("_before", "_editor", "_open", "_pieces", "_running_chars", "is_json", "settled")
 
     def __init__(self, editor: AnswerEditor, *, is_json: bool = False) -> None:
         self._editor = editor
         self._before = ""
+        self._running_chars = 0
         self._open = ""
         self._pieces: list[Piece] = []
         self.is_json = is_json
@@ -65,6 +66,8 @@ class Track:
 
     def passes(self, text: str) -> bool:
         """Whether a text may go on at once as it is; it is noted then. Only if nothing is open."""
+        if self._running_chars:
+            return False
         since = len(self._before)
         whole = self._before + text
         if self._editor.open_from(whole, since) < len(whole):
@@ -89,7 +92,11 @@ class Track:
             return
         since = len(self._before)
         whole = self._before + self._open
-        edits, until = self._editor.settled(whole, since, is_last=is_last)
+        edits, until, running_from = self._editor.settled(
+            whole, since, is_last=is_last, is_running=self._running_chars > 0
+        )
+        if until == since:
+            return
         shift = self.settled - since
         for edit in edits:
             new = self._written(whole, edit) if self.is_json else edit.new
@@ -97,7 +104,7 @@ class Track:
                 piece.takes(Edit(edit.start + shift, edit.end + shift, new))
         self.settled += until - since
         self._open = whole[until:]
-        self._before = whole[self._context_start(edits, until) : until]
+        self._keep(whole[:until], until - since, until - running_from)
         self._pieces = [piece for piece in self._pieces if not piece.is_settled]
 
     def cut(self, piece: Piece) -> tuple[Piece, Piece]:
@@ -108,12 +115,19 @@ class Track:
         self._pieces[self._pieces.index(piece)] = rest
         return first, rest
 
-    def _context_start(self, edits: list[Edit], until: int) -> int:
-        """What follows a long finding that reaches the end may belong to it, so that stays."""
-        start = until - _CONTEXT_CHARS
-        if edits and edits[-1].end == until and until - edits[-1].start > HELD_MAX_CHARS:
-            start = min(start, edits[-1].start)
-        return max(0, start, until - _RUNNING_CHARS)
+    def _keep(self, whole: str, new_chars: int, running_chars: int) -> None:
+        """Keep the context; of a finding that may go on its beginning, too, up to 16 Ki."""
+        self._before = whole[-_CONTEXT_CHARS:]
+        if not running_chars:
+            self._running_chars = 0
+            return
+        self._running_chars += new_chars if self._running_chars else running_chars
+        if self._running_chars > _RUNNING_MAX_CHARS:
+            self._running_chars = 0
+        elif running_chars > _CONTEXT_CHARS:
+            start = len(whole) - running_chars
+            between = min(start + _CONTEXT_CHARS, len(whole) - _CONTEXT_CHARS)
+            self._before = whole[start : max(start, between)] + self._before
 
     def _written(self, whole: str, edit: Edit) -> str:
         """An edit in JSON: a number of its own becomes 0, as `****` would be no JSON."""
