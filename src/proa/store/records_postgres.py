@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proa.domain.request_record import AdminAction, KeptRequest
-from proa.errors import InputError
+from proa.store.postgres import Postgres
 from proa.store.records import (
     ACTION_COLUMNS,
     ACTION_NAMES,
@@ -19,9 +19,7 @@ from proa.store.records import (
     row_of,
 )
 
-_CONNECT_S = 3
-_STATEMENT_MS = 10_000
-_PREPARE_LOCK = 7_766_177  # several gateways may start at once
+_LOCK = 7_766_177
 
 
 def _table(name: str, columns: tuple[tuple[str, str], ...]) -> str:
@@ -30,7 +28,7 @@ def _table(name: str, columns: tuple[tuple[str, str], ...]) -> str:
 
 
 class PostgresRecords:
-    """A connection that is made when it is needed, and anew after a fault.
+    """Connects when it is needed.
 
     Raises:
         InputError: the package psycopg is not installed.
@@ -38,15 +36,8 @@ class PostgresRecords:
     """
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            what = "records in PostgreSQL need the package psycopg: pip install 'proa[postgres]'"
-            raise InputError(what) from error
-        self._psycopg = psycopg
-        self._url = url
-        self._read_only = read_only
-        self._connection: Any = None
+        prepare = None if read_only else _prepare
+        self._database = Postgres(url, "records", fault=RecordsFault, prepare=prepare, lock=_LOCK)
 
     def write(self, requests: Sequence[KeptRequest], actions: Sequence[AdminAction] = ()) -> None:
         def insert(cursor: Any) -> None:
@@ -54,12 +45,14 @@ class PostgresRecords:
             rows = list(map(action_row_of, actions))
             cursor.executemany(_insert("proa_admin_actions", ACTION_COLUMNS), rows)
 
-        self._do(insert)
+        self._database.do(insert)
 
     def requests(self, query: RecordQuery) -> list[KeptRequest]:
         where, values = conditions(query, "%s")
         text = f"SELECT {NAMES} FROM proa_requests {where} ORDER BY ended_s DESC, id DESC LIMIT %s"
-        rows = self._do(lambda cursor: cursor.execute(text, [*values, query.limit]).fetchall())
+        rows = self._database.do(
+            lambda cursor: cursor.execute(text, [*values, query.limit]).fetchall()
+        )
         return [kept_of(row) for row in rows]
 
     def actions(self, query: RecordQuery) -> list[AdminAction]:
@@ -67,7 +60,9 @@ class PostgresRecords:
         where, values = conditions(times, "%s")
         where = where.replace("ended_s", "at_s")
         text = f"SELECT {ACTION_NAMES} FROM proa_admin_actions {where} ORDER BY at_s DESC LIMIT %s"
-        rows = self._do(lambda cursor: cursor.execute(text, [*values, query.limit]).fetchall())
+        rows = self._database.do(
+            lambda cursor: cursor.execute(text, [*values, query.limit]).fetchall()
+        )
         return [action_of(row) for row in rows]
 
     def forget_before(self, time_s: float, *, at_most: int) -> int:
@@ -79,42 +74,18 @@ class PostgresRecords:
                 deleted += cursor.execute(text, (time_s, at_most - deleted)).rowcount
             return deleted
 
-        return int(self._do(delete))
+        return int(self._database.do(delete))
 
     def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        self._database.close()
 
-    def _do(self, act: Any) -> Any:
-        """One transaction; after a fault the next one connects anew."""
-        try:
-            if self._connection is None:
-                self._connection = self._connect()
-            with self._connection.transaction(), self._connection.cursor() as cursor:
-                return act(cursor)
-        except self._psycopg.Error as error:
-            self.close()
-            told = str(error).strip().partition("\n")[0]  # psycopg tells no password
-            raise RecordsFault(f"the records' PostgreSQL: {told}") from error
 
-    def _connect(self) -> Any:
-        connection = self._psycopg.connect(
-            self._url,
-            autocommit=True,
-            connect_timeout=_CONNECT_S,
-            options=f"-c statement_timeout={_STATEMENT_MS}",
-        )
-        if not self._read_only:
-            with connection.transaction(), connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_PREPARE_LOCK,))
-                cursor.execute(_table("proa_requests", COLUMNS))
-                cursor.execute(_table("proa_admin_actions", ACTION_COLUMNS))
-                for name, of in (("time", "ended_s"), ("tenant", "tenant, ended_s"),
-                                 ("id", "request_id")):  # fmt: skip
-                    index = f"CREATE INDEX IF NOT EXISTS proa_requests_by_{name}"
-                    cursor.execute(f"{index} ON proa_requests ({of})")
-        return connection
+def _prepare(cursor: Any) -> None:
+    cursor.execute(_table("proa_requests", COLUMNS))
+    cursor.execute(_table("proa_admin_actions", ACTION_COLUMNS))
+    for name, of in (("time", "ended_s"), ("tenant", "tenant, ended_s"), ("id", "request_id")):
+        index = f"CREATE INDEX IF NOT EXISTS proa_requests_by_{name}"
+        cursor.execute(f"{index} ON proa_requests ({of})")
 
 
 def _insert(table: str, columns: tuple[tuple[str, str], ...]) -> str:
