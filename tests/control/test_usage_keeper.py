@@ -171,6 +171,13 @@ async def test_another_store_gets_all_of_this_run(gateway: Gateway) -> None:
     await gateway.keeper.close()
 
 
+async def test_what_is_counted_but_not_looked_at_yet_is_not_saved(gateway: Gateway) -> None:
+    await gateway.keeper.sync()
+    assert gateway.keeper.view.unsaved == 0
+    gateway.use(1)
+    assert gateway.keeper.view.unsaved == 1
+
+
 async def test_without_a_store_nothing_is_opened() -> None:
     gateway = Gateway(None)
     gateway.use(1)

@@ -60,6 +60,8 @@ class UsageKeeper:
     @property
     def view(self) -> UsageView:
         """How it goes at this moment."""
+        if self._settings is not None:
+            self._count(self._slots())
         return UsageView(
             store="" if self._settings is None else self._settings.shown,
             unsaved=len(self._unsaved()),
