@@ -23,6 +23,11 @@ _ACCOUNT_WORDS = re.compile(
     "|카카오뱅크|토스뱅크|케이뱅크|새마을금고|우체국|수협|신협|부산은행|대구은행|광주은행|제일은행|산업은행"
     "|kb국민|은행"
 )
+_AT_ONCE = re.compile(
+    r"(?:(?P<spaced>(?:계좌|account)(?: ?번호| no\.?| number)?[은는:]?)"
+    r"|(?:신한|국민|우리|하나|농협|기업|카뱅|카카오|토스|케뱅)(?:은행|뱅크)? ?[:(]?) ?\Z"
+)
+_SPACED = re.compile(r"\d{2,6}(?: \d{1,8}){1,4}(?! ?\d|-\d)")
 _SHORT_CONTEXT = 30
 _LABEL_CHARS = 12
 _IBAN = re.compile(
@@ -66,6 +71,7 @@ def _fits(digits: str) -> bool:
 
 def bank_accounts(run: Run) -> Iterator[Finding]:
     """Ten to fourteen digits in groups, or bare, shortly after a word of banking."""
+    yield from _named_accounts(run)
     if not _ACCOUNT_WORDS.search(run.before(len(run.norm) - 1, _SHORT_CONTEXT + len(run.norm))):
         return
     for found in _ACCOUNT.finditer(run.norm):
@@ -75,6 +81,18 @@ def bank_accounts(run: Run) -> Iterator[Finding]:
         words = run.before(found.start())[-_SHORT_CONTEXT:]
         if _ACCOUNT_WORDS.search(words):
             yield Finding("bank_account", run.at(found.start()), run.end_of(found.end()), 0.7)
+
+
+def _named_accounts(run: Run) -> Iterator[Finding]:
+    """Groups right behind a bank's short name, or with spaces right behind the word for it."""
+    said = _AT_ONCE.search(run.before(0, _SHORT_CONTEXT))
+    if said is None:
+        return
+    found = (_SPACED if said["spaced"] else _ACCOUNT).match(run.norm)
+    if found is None or found.group().isdigit():
+        return
+    if 10 <= sum(map(str.isdigit, found.group())) <= 14:
+        yield Finding("bank_account", run.at(0), run.end_of(found.end()), 0.7)
 
 
 def ibans(text: str) -> Iterator[Finding]:

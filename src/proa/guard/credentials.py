@@ -40,14 +40,24 @@ _PEM_MOST = 16_384
 # A character class comes first, so that `re` looks for it without trying the rest everywhere.
 _PASSWORD = re.compile(
     r"[비패암pP](?:밀번호|번|스워드|호|[wW][dD]|[aA][sS]{2}(?:[wW][oO][rR][dD]|[wW][dD]|[pP][hH][rR][aA][sS][eE]))"
-    r"[\"']? ?(?:[:=]|은|는|이) ?[\"']?"
-    r"(?P<value>[!-&(-+\--:<-Z^-~]{4,64})"
+    r"[\"']? ?(?:[:=]|은|는|이) ?"
+    r"(?:[\"'](?P<quoted>[!#-&(-\[\]-~]{4,64})[\"']|[\"']?(?P<value>[!#-&(-+\--:<-Z^-~]{4,64}))"
 )
-_PLACEHOLDER = re.compile(r"[*x.<{$]+|null|none|true|false|string|required|\W+", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"[*x.<{$]+|null|none|true|false|string|required|\W+|\$\{?\w+\}?|<.+>|\{.+\}", re.IGNORECASE
+)
+_CODE = re.compile(r"[A-Za-z_][\w.]*\(.*")
+_PROSE = re.compile(r"[a-z]+")
+_AWS = re.compile(
+    r"(?i:aws_secret_access_key)[\"']? ?[:=] ?[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", re.ASCII
+)
 
 
 def api_keys(text: str) -> Iterator[Finding]:
-    """Keys of well-known services."""
+    """Keys of well-known services; the secret half of AWS's by its name."""
+    if "aws_secret" in text or "AWS_SECRET" in text:
+        for found in _AWS.finditer(text):
+            yield Finding("api_key", found.start(1), found.end(1), 0.95)
     for head, pattern in _KEYS:
         if head in text:
             for found in pattern.finditer(text):
@@ -80,7 +90,18 @@ def private_keys(text: str) -> Iterator[Finding]:
 
 
 def passwords(text: str) -> Iterator[Finding]:
-    """The value after a word for a password; not what only stands for one."""
+    """The value after a word for a password; not what only stands for one, nor code or prose."""
     for found in _PASSWORD.finditer(text):
-        if not _PLACEHOLDER.fullmatch(found["value"]):
-            yield Finding("password", found.start("value"), found.end("value"), 0.8)
+        group = "value" if found["quoted"] is None else "quoted"
+        if group == "value" and _is_spoken_of(found, text[found.end() : found.end() + 1]):
+            continue
+        if not _PLACEHOLDER.fullmatch(found[group]):
+            yield Finding("password", found.start(group), found.end(group), 0.8)
+
+
+def _is_spoken_of(found: re.Match[str], behind: str) -> bool:
+    """`os.environ[`, `getpass()`, `Password: must be ...`."""
+    value = found["value"]
+    if behind == "[" or _CODE.fullmatch(value):
+        return True
+    return behind == " " and _PROSE.fullmatch(value) is not None

@@ -20,8 +20,13 @@ _V6_LEAST, _V6_MOST = 5, 45
 _VERSION = re.compile(r"(?:version|버전|ver\.?|release|v) ?$")
 
 
+_HALF_WIDTH = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}  # keeps the offsets
+
+
 def emails(text: str) -> Iterator[Finding]:
     """What stands around every `@`; a Korean particle behind belongs to nothing."""
+    if "\uff20" in text:
+        text = text.translate(_HALF_WIDTH)
     place = text.find("@")
     while place >= 0:
         domain = _DOMAIN.match(text, place + 1)

@@ -15,7 +15,9 @@ _WITH_DIGITS = (
     re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}\Z"),  # an IBAN
 )
 _PEM = re.compile(r"-{1,5}[A-Z ]{0,60}-{0,5}\Z")
-_DOMAIN = re.compile(r"[A-Za-z0-9._%+'-]{0,64}@[A-Za-z0-9가-힣.-]{0,63}\Z")
+_DOMAIN = re.compile(
+    r"[A-Za-z0-9\uff01-\uff1f\uff21-\uff5e._%+'-]{0,64}[@\uff20][A-Za-z0-9가-힣\uff01-\uff5e.-]{0,63}\Z"
+)
 _ANY = re.compile(r"\S{1,64}\Z")
 
 
@@ -34,7 +36,7 @@ def open_end(text: str, since: int, *, addresses: bool, any_word: bool) -> int:
         places.append(_place(_PEM, text, since))
     if _DIGIT.search(text, since) is not None:
         places += [_place(pattern, text, since) for pattern in _WITH_DIGITS]
-    if text.find("@", since) >= 0:
+    if text.find("@", since) >= 0 or text.find("\uff20", since) >= 0:
         places.append(_place(_DOMAIN, text, since))
     if addresses and may_have_address(text, since):
         places.append(open_address(text, since))

@@ -16,7 +16,8 @@ _LICENCE_WORDS = re.compile("면허|licen[cs]e|driver")
 _PASSPORT = re.compile(
     r"[MSRGDmsrgd](?<![A-Za-z0-9].)(?:\d{3}[A-Za-z]\d{4}|\d{8})(?![A-Za-z0-9])", re.ASCII
 )
-_PASSPORT_WORDS = re.compile("여권|passport")
+_PASSPORT_WORDS = re.compile("여권|[pP](?:assport|ASSPORT)")
+_OLDEST_PASSPORT = re.compile(r"[A-Z](?<![A-Za-z0-9].)[A-Z]\d{7}(?![A-Za-z0-9])", re.ASCII)
 _CUSTOMS = re.compile(r"[Pp](?<![A-Za-z0-9].)\d{12}(?![A-Za-z0-9])", re.ASCII)
 _INSURANCE = re.compile(r"(?<![\d-])\d-?\d{10}(?!\d|-\d)")
 _INSURANCE_WORDS = re.compile("건강보험|보험증|health insurance")
@@ -27,12 +28,15 @@ _PLATE = re.compile(
     r"(?P<gap> ?)\d{4}(?![\d%]|[.,:-]\d)"
 )
 _PLATE_WORDS = re.compile("차량|차 ?번호|번호판|자동차|주차|vehicle|plate")
+_PLATE_REGION = re.compile(rf"(?<![가-힣])(?:{_REGIONS}) ?\Z")
 _AMOUNT = re.compile(r" ?[억만천원명개건년월일시분초회배층호동]")
 _LINK_CODE = re.compile("[A-Za-z0-9+/]{62,}+={0,2}+")
 _DI_WORDS = re.compile(r"(?<![a-z])di(?![a-z])|중복가입|연계정보|duplication")
 _BIRTH = re.compile(
     r"(?<!\d)(?:(19\d\d|20\d\d)(?: ?[-./년] ?)(\d{1,2})(?: ?[-./월] ?)(\d{1,2})(?: ?일)?(?!\d)"
-    r"|(19\d\d|20\d\d)(\d{2})(\d{2})(?!\d)|(\d{2})(\d{2})(\d{2})(?![\d-]))"
+    r"|(19\d\d|20\d\d)(\d{2})(\d{2})(?!\d)|(\d{2})(\d{2})(\d{2})(?![\d-])"
+    r"|(\d{2}) ?[-./] ?(\d{1,2}) ?[-./] ?(\d{1,2})(?!\d|[-./]\d)"
+    r"|(\d{1,2})[-./](\d{1,2})[-./](19\d\d|20\d\d)(?!\d))"
 )
 _BIRTH_WORDS = re.compile(
     "[생출bBdD](?:년월일|일|생|[iI][rR][tT][hH]|[oO](?:[rR][nN]|(?<=[dD].)[bB]))"
@@ -62,12 +66,16 @@ def numbered(run: Run) -> Iterator[Finding]:
 
 
 def passports(text: str) -> Iterator[Finding]:
-    """A letter, three digits, a letter, four digits; the old form needs a word."""
+    """A letter, three digits, a letter, four digits; the old forms need a word."""
     for found in _PASSPORT.finditer(text):
         is_told = _PASSPORT_WORDS.search(before(text, found.start())) is not None
         is_new = not found.group()[4].isdigit()
         if is_told or (is_new and found.group().isupper()):
             yield Finding("passport", found.start(), found.end(), 0.97 if is_told else 0.7)
+    for word in _PASSPORT_WORDS.finditer(text):
+        oldest = _OLDEST_PASSPORT.search(text, word.end(), word.end() + CONTEXT_CHARS)
+        if oldest is not None:
+            yield Finding("passport", oldest.start(), oldest.end(), 0.9)
 
 
 def customs_codes(text: str) -> Iterator[Finding]:
@@ -91,7 +99,8 @@ def old_licences(text: str) -> Iterator[Finding]:
 def plates(text: str) -> Iterator[Finding]:
     """`12가 3456`; with a space a word has to tell it, as `10조 5000` has the same shape."""
     for found in _PLATE.finditer(text):  # a class of digits comes first: `re` looks for it alone
-        is_told = _PLATE_WORDS.search(before(text, found.start())) is not None
+        words = before(text, found.start())
+        is_told = bool(_PLATE_WORDS.search(words) or _PLATE_REGION.search(words))
         is_amount = found["use"] == "조" and _AMOUNT.match(text, found.end()) is not None
         if is_told or not (found["gap"] or is_amount):
             yield Finding("vehicle_plate", found.start(), found.end(), 0.9 if is_told else 0.7)
@@ -119,12 +128,15 @@ def birth_dates(text: str) -> Iterator[Finding]:
 
 
 def _is_date(found: re.Match[str]) -> bool:
-    year, month, day = next(
-        parts for parts in (found.group(1, 2, 3), found.group(4, 5, 6), found.group(7, 8, 9))
-        if parts[0]
-    )  # fmt: skip
+    first, second, third = (int(part) for part in found.groups() if part is not None)
+    if third > 31:  # 01/02/1990, of which either may be the month
+        return _is_day(third, first, second) or _is_day(third, second, first)
+    return _is_day(first if first > 99 else 2000 + first, second, third)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
     try:
-        date(int(year) if len(year) == 4 else 2000 + int(year), int(month), int(day))
+        date(year, month, day)
     except ValueError:
         return False
     return True

@@ -16,6 +16,7 @@ _SHAPE = re.compile(r"(?<!\d)(\d{6})([- .]?)(\d{7})(?!\d)")
 _PERSON = re.compile("주민|외국인|거소|생년|resident|foreigner|alien|rrn|ssn|arc|national id")
 _COMPANY = re.compile("법인|등기|corporat|company reg")
 _FOREIGNER = "5678"
+_LONG_DEAD = "90"  # born before 1900; the serial numbers of companies begin with 0
 _OTHERS = re.compile(
     r"바코드|주문|송장|운송|접수|barcode|ean|order|invoice|tracking|timestamp|(?<![a-z])ts(?![a-z])"
 )
@@ -53,8 +54,8 @@ def _kind(digits: str, separator: str, words: str) -> tuple[str, float] | None:
     is_right = check(digits)
     if _PERSON.search(words):
         return type_, 0.99 if is_right else 0.95
-    is_old = digits[6] in "1256" and (year or 0) < _OLDEST_BORN
-    if separator and is_company and not is_right and is_old:
+    is_old = (year or 0) < _OLDEST_BORN
+    if separator and is_company and is_old and (not is_right or digits[6] in _LONG_DEAD):
         return "corporate_number", 0.7
     if separator in ("-", " "):
         return type_, 0.95 if is_right else 0.85

@@ -104,7 +104,7 @@ class Scanner:
     def _short(self, text: str) -> Iterator[Finding]:
         """All candidates but private keys."""
         wanted = self._wanted
-        if "@" in text and "email" in wanted:
+        if "email" in wanted and ("@" in text or "\uff20" in text):
             yield from network.emails(text)
         has_word = _WORDS.search(text) is not None
         if has_word and "password" in wanted:
