@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ from tests.gateway.guarded import (
     said,
 )
 from tests.gateway.harness import Gateway
+from tests.gateway.supervised import settings_for, supervised, until, url_of
 
 from proa.gateway.guard_helper import JOB_MAX_S
 from proa.guard.policy import GuardSettings
-from proa.telemetry.rows import Guard
+from proa.telemetry.rows import GUARD_AT, Guard
+from proa.testing.raw_client import RawClient
 from proa.testing.replies import json_reply
 from proa.testing.scripted_engine import ScriptedEngine
 
@@ -153,8 +156,8 @@ async def test_the_helper_ends_with_its_worker() -> None:
     async with ScriptedEngine() as engine, guarding(engine) as gateway:
         await gateway.ask(chat_request(LARGE))
         pid = gateway.plane.guard_helper.pid
-        assert os.path.exists(f"/proc/{pid}")
-    assert not os.path.exists(f"/proc/{pid}")
+        assert _is_alive(pid)
+    assert not _is_alive(pid)
 
 
 async def test_an_answer_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,3 +194,37 @@ async def test_a_small_body_does_not_wait_behind_a_large_one() -> None:
         assert not first.done()
         assert (await first).status == 200
         assert json.loads(bytes(engine.requests[-1].body))["model"] == "scripted"
+
+
+async def test_real_workers_have_helpers_of_their_own_that_end_with_them() -> None:
+    async with ScriptedEngine() as engine:
+        settings = settings_for([engine.url], workers=2, guard=GuardSettings(mode="token"))
+        async with supervised(settings) as supervisor:
+            url = url_of(supervisor)
+            for _ in range(4):
+                async with RawClient.connect(url, timeout_s=30) as client:
+                    await client.send(chat_request(LARGE))
+                    assert (await client.read_response()).status == 200
+            assert not any(PHONE in said(request) for request in engine.requests)
+            rows = supervisor.rows
+            await until(lambda: rows.total(GUARD_AT + Guard.HELPED) == 4, "counted")
+            helpers = _helpers_of({worker.pid for worker in supervisor.workers()})
+            assert rows.total(GUARD_AT + Guard.HELPERS) == len(helpers) >= 1
+        await until(lambda: not any(map(_is_alive, helpers)), "end of the helpers")
+
+
+def _helpers_of(workers: set[int]) -> list[int]:
+    """Processes whose parent is one of the workers."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) in workers:
+            found.append(int(entry.parent.name))
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
