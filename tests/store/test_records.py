@@ -59,7 +59,6 @@ def test_what_is_written_comes_back_whole(store: RecordStore) -> None:
         ttft_ms=80.25, bytes_in=2**40, bytes_out=3, prompt_tokens=7, completion_tokens=9,
         retries=1, hedged="aux", stream=True, pii={"email": 2},
     )  # fmt: skip
-    full.prompt, full.answer = "질문 [전화_1]", "답"
     store.write([full, kept(0)])
     assert store.requests(ALL) == [full, kept(0)]
 

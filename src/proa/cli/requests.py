@@ -1,7 +1,7 @@
 """Show and export request records: who asked what of which engine, and what came of it.
 
 Reads the store of [records] in proa.toml, also while the gateway runs. No text of a
-prompt or an answer is there, unless its tenant has record_text = true, and then masked.
+prompt or an answer is there.
 """
 
 import argparse

@@ -13,7 +13,7 @@ from proa.cli.texts import Texts, columns, padded
 from proa.domain.request_record import AdminAction, KeptRequest, RequestRecord
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
-_FIELDS = ("time", *RequestRecord.__struct_fields__, "prompt", "answer")
+_FIELDS = ("time", *RequestRecord.__struct_fields__)
 _ACTION_FIELDS = ("time", "who", "method", "path", "status", "detail")
 
 
@@ -48,7 +48,7 @@ def print_actions(actions: Sequence[AdminAction], form: str, texts: Texts) -> No
 def as_values(kept: KeptRequest) -> dict[str, object]:
     """One record by the names of `--format json`; `time` is UTC."""
     values = msgspec.structs.asdict(kept.record)
-    return {"time": _utc(kept.ended_s)} | values | {"prompt": kept.prompt, "answer": kept.answer}
+    return {"time": _utc(kept.ended_s)} | values
 
 
 def _action_values(action: AdminAction) -> dict[str, object]:

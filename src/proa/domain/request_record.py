@@ -37,12 +37,10 @@ class RequestRecord(msgspec.Struct, kw_only=True, gc=False):
 
 
 class KeptRequest(msgspec.Struct, gc=False):
-    """A record as it is kept: `ended_s` is Unix time; texts only where wanted, and masked."""
+    """A record as it is kept: `ended_s` is Unix time."""
 
     ended_s: float
     record: RequestRecord
-    prompt: str | None = None
-    answer: str | None = None
 
 
 class AdminAction(msgspec.Struct, frozen=True, kw_only=True):

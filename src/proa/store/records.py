@@ -102,8 +102,6 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("hedged", "TEXT"),
     ("stream", "INTEGER NOT NULL"),
     ("pii", "TEXT"),
-    ("prompt", "TEXT"),
-    ("answer", "TEXT"),
 )
 """Name and SQL type, the same in every database; `pii` is JSON."""
 
@@ -127,7 +125,6 @@ def row_of(kept: KeptRequest) -> tuple[object, ...]:
     values["ended_s"] = kept.ended_s
     values["stream"] = int(record.stream)
     values["pii"] = msgspec.json.encode(record.pii).decode() if record.pii else None
-    values["prompt"], values["answer"] = kept.prompt, kept.answer
     return tuple(_storable(values[name]) for name, _ in COLUMNS)
 
 
@@ -139,13 +136,12 @@ def action_row_of(action: AdminAction) -> tuple[object, ...]:
 def kept_of(row: Sequence[object]) -> KeptRequest:
     """The record of a row with the values of `COLUMNS`."""
     values = dict(zip((name for name, _ in COLUMNS), row, strict=True))
-    ended_s, prompt, answer = values.pop("ended_s"), values.pop("prompt"), values.pop("answer")
+    ended_s = values.pop("ended_s")
     pii = values["pii"]
     values["pii"] = msgspec.json.decode(str(pii)) if pii else None
     values["stream"] = bool(values["stream"])
     record = msgspec.convert(values, RequestRecord)
-    kept = {"ended_s": ended_s, "record": record, "prompt": prompt, "answer": answer}
-    return msgspec.convert(kept, KeptRequest)
+    return msgspec.convert({"ended_s": ended_s, "record": record}, KeptRequest)
 
 
 def action_of(row: Sequence[object]) -> AdminAction:
