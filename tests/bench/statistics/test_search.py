@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proa.bench.statistics.boundary import Places
@@ -62,6 +62,7 @@ def test_without_the_repeat_the_search_ends_at_the_boundary() -> None:
 
 
 @settings(max_examples=20, deadline=None)
+@example(edge=5, seed=416, above=0.4)
 @given(edge=st.integers(0, 48), seed=st.integers(0, 2**16), above=st.sampled_from([0.0, 0.4]))
 def test_a_cliff_is_found_wherever_it_is(edge: int, seed: int, above: float) -> None:
     spec = users_search(LADDER, visit_requests=80)

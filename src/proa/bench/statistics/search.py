@@ -3,7 +3,8 @@
 First each level that was asked, in random order, then bisection by chance: a place is drawn
 from where the boundary probably is, and the load just below or just above it is visited. So
 the loads next to the boundary are visited again and again, in random order, until the interval
-is short enough. At the end the first level comes once more, to tell drift.
+is short enough. At the end the first level comes once more, to tell drift; if that visit says that
+visits differ by more than was seen, the search goes on.
 Source: Waeber, Frazier & Henderson 2013, Bisection search with noisy responses.
 """
 
@@ -94,7 +95,7 @@ def next_level(history: Sequence[Evidence], spec: SearchSpec, rng: random.Random
     if ladder:
         first = min(spec.first_requests, spec.visit_requests)
         return Ask(min(ladder) if spec.ascending else rng.choice(ladder), first)
-    if spec.repeat_first and _is_repeated(history, spec):
+    if spec.repeat_first and _is_repeated(history, spec) and is_over(history, spec):
         return None
     if not is_over(history, spec):
         return Ask(_near_boundary(history, spec, rng), spec.visit_requests)

@@ -393,7 +393,7 @@ def raw(kept: Kept, texts: Texts) -> list[Block]:
     """Where the numbers come from, and how they are checked."""
     name = kept.path.name
     told = texts.say(
-        "raw_told",
+        "raw_answers" if kept.kind == "quality" else "raw_told",
         file=name,
         requests=f"{kept.rows:,}",
         size=f"{kept.size_bytes / 1e6:.1f} MB",
