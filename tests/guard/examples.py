@@ -1,15 +1,20 @@
 """How an example is looked at: what is found in a text, and that a stream of it has the same."""
 
 from proa.guard.finding import Finding
+from proa.guard.open_end import HELD_CHARS
 from proa.guard.scan import Scanner
 
 SCANNER = Scanner()
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    """Type and what is written, of each finding; the same letter by letter as in one piece."""
+    """Type and what is written, of each finding; the same letter by letter as in one piece.
+
+    Of a stream no more than `HELD_CHARS` are held, so what is longer is left out there.
+    """
     whole = SCANNER.scan(text)
-    assert letter_by_letter(text) == whole
+    if all(one.end - one.start < HELD_CHARS for one in whole):
+        assert letter_by_letter(text) == whole
     return [(one.type, text[one.start : one.end]) for one in whole]
 
 

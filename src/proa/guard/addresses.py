@@ -19,7 +19,7 @@ _INSIDE = (
     r"(?:,? ?(?:\d{1,4}동 ?\d{1,5}호|\d{1,4}동(?![가-힣])|\d{1,3}층|\d{1,5}호))*"
     r"(?: ?\([가-힣0-9, ]{2,30}\))?"
 )
-_STREET = rf"(?: {_ROAD.removeprefix(' ?')}){_NUMBER}(?![\d가-힣]길)"
+_STREET = rf"(?: {_ROAD.removeprefix(' ?')}){_NUMBER}(?!\d|[가-힣]길|가 ?\d)"
 _ADDRESS = re.compile(rf"(?<![가-힣]){_PROVINCE}{_WITHIN}{{0,3}}(?:{_STREET}|{_LOT}){_INSIDE}")
 _HINT = re.compile("[서부대인광울세경강충전제][울산구천주전종기원북남청라상]")
 _NUMBERED = re.compile(r"[로길동리가](?<=[가-힣0-9].) ?(?:산 ?)?\d")

@@ -3,6 +3,7 @@
 import re
 
 from proa.guard.addresses import may_have_address, open_address, open_name
+from proa.guard.papers import REGIONS
 from proa.guard.runs import may_end_run, open_run
 
 HELD_CHARS = 64
@@ -12,12 +13,14 @@ _WORD_START = re.compile(r"[A-Za-z0-9_@+]")
 _WITH_DIGITS = (
     re.compile(r"(?<!\d)\d{2,3}[가-힣] ?(?:\d{0,4} ?)?\Z"),  # a plate
     re.compile(r"(?<!\d)\d{4} ?[년./-] ?\d{0,2} ?(?:[월./-] ?\d{0,2} ?일?)?\Z"),  # a date
+    re.compile(rf"(?:{REGIONS}) ?-? ?\d{{1,2}}(?:-\d{{0,6}}(?:-\d{{0,2}})?)?\Z"),  # an old licence
     re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}\Z"),  # an IBAN
 )
 _PEM = re.compile(r"-{1,5}[A-Z ]{0,60}-{0,5}\Z")
 _DOMAIN = re.compile(
     r"[A-Za-z0-9\uff01-\uff1f\uff21-\uff5e._%+'-]{0,64}[@\uff20][A-Za-z0-9가-힣\uff01-\uff5e.-]{0,63}\Z"
 )
+_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff0e\uff3f\uff0d]{1,64}\\Z")
 _ANY = re.compile(r"\S{1,64}\Z")
 
 
@@ -32,6 +35,8 @@ def open_end(text: str, since: int, *, addresses: bool, any_word: bool) -> int:
         places.append(open_run(text, since))
     if last.isascii() and not last.isspace():
         places.append(_word(text, since))
+    if "\uff0d" <= last <= "\uff5a":
+        places.append(_place(_WIDE, text, since))
     if last in ("-", " ") or "A" <= last <= "Z":
         places.append(_place(_PEM, text, since))
     if _DIGIT.search(text, since) is not None:

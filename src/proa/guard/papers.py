@@ -7,11 +7,11 @@ from datetime import date
 from proa.guard.finding import Finding
 from proa.guard.runs import CONTEXT_CHARS, Run, before
 
-_REGIONS = "서울|부산|경기|강원|충북|충남|전북|전남|경북|경남|제주|대구|인천|광주|대전|울산|세종"
+REGIONS = "서울|부산|경기|강원|충북|충남|전북|전남|경북|경남|제주|대구|인천|광주|대전|울산|세종"
 _LICENCE = re.compile(r"(?<![\d-])(1[1-9]|2[0-68])([- ]?)\d{2}\2\d{6}\2\d{2}(?!\d|-\d)")
 _OLD_LICENCE = re.compile(r"\d{2}-\d{6}-\d{2}(?!\d|-\d)")
 _OLD_DIGITS = re.compile(r"\d-\d{6}-\d")
-_REGION = re.compile(rf"(?:{_REGIONS})(?: ?-? ?)\Z")
+_REGION = re.compile(rf"(?:{REGIONS})(?: ?-? ?)\Z")
 _LICENCE_WORDS = re.compile("면허|licen[cs]e|driver")
 _PASSPORT = re.compile(
     r"[MSRGDmsrgd](?<![A-Za-z0-9].)(?:\d{3}[A-Za-z]\d{4}|\d{8})(?![A-Za-z0-9])", re.ASCII
@@ -28,15 +28,15 @@ _PLATE = re.compile(
     r"(?P<gap> ?)\d{4}(?![\d%]|[.,:-]\d)"
 )
 _PLATE_WORDS = re.compile("차량|차 ?번호|번호판|자동차|주차|vehicle|plate")
-_PLATE_REGION = re.compile(rf"(?<![가-힣])(?:{_REGIONS}) ?\Z")
+_PLATE_REGION = re.compile(rf"(?<![가-힣])(?:{REGIONS}) ?\Z")
 _AMOUNT = re.compile(r" ?[억만천원명개건년월일시분초회배층호동]")
 _LINK_CODE = re.compile("[A-Za-z0-9+/]{62,}+={0,2}+")
 _DI_WORDS = re.compile(r"(?<![a-z])di(?![a-z])|중복가입|연계정보|duplication")
 _BIRTH = re.compile(
     r"(?<!\d)(?:(19\d\d|20\d\d)(?: ?[-./년] ?)(\d{1,2})(?: ?[-./월] ?)(\d{1,2})(?: ?일)?(?!\d)"
     r"|(19\d\d|20\d\d)(\d{2})(\d{2})(?!\d)|(\d{2})(\d{2})(\d{2})(?![\d-])"
-    r"|(\d{2}) ?[-./] ?(\d{1,2}) ?[-./] ?(\d{1,2})(?!\d|[-./]\d)"
-    r"|(\d{1,2})[-./](\d{1,2})[-./](19\d\d|20\d\d)(?!\d))"
+    r"|(?<!\d[-./])(\d{2}) ?[-./] ?(\d{1,2}) ?[-./] ?(\d{1,2})(?!\d|[-./]\d)"
+    r"|(?<!\d[-./])(\d{1,2})[-./](\d{1,2})[-./](19\d\d|20\d\d)(?!\d))"
 )
 _BIRTH_WORDS = re.compile(
     "[생출bBdD](?:년월일|일|생|[iI][rR][tT][hH]|[oO](?:[rR][nN]|(?<=[dD].)[bB]))"
