@@ -52,15 +52,12 @@ def addresses(text: str) -> Iterator[Finding]:
             yield Finding("address", found.start(), end, 0.9)
 
 
-def may_have_address(text: str, since: int) -> bool:
-    """Whether a province or a city may be named at or after `since`."""
-    return _HINT.search(text, since) is not None
-
-
 def open_address(text: str, since: int) -> int:
     """Where an address begins that the end of the text may go on with; else its length."""
-    found = _OPEN.search(text, since)
-    return found.start() if found is not None else len(text)
+    for hint in _HINT.finditer(text, since):
+        if _OPEN.match(text, hint.start()):
+            return hint.start()
+    return len(text)
 
 
 def open_name(text: str, since: int) -> int:

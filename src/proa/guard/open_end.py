@@ -1,21 +1,24 @@
 """What the end of a text leaves open: where something begins that more text may complete."""
 
 import re
+from collections.abc import Iterator
 
-from proa.guard.addresses import may_have_address, open_address, open_name
+from proa.guard.addresses import open_address, open_name
 from proa.guard.papers import REGIONS
 from proa.guard.runs import may_end_run, open_run
 
 HELD_CHARS = 64
 _DIGIT = re.compile(r"\d")
+_SHORT_CHARS = 20  # the longest of `_WITH_DIGITS`
 _WORD = re.compile(r"[!-~]{1,64}\Z")
 _WORD_START = re.compile(r"[A-Za-z0-9_@+]")
 _WITH_DIGITS = (
     re.compile(r"(?<!\d)\d{2,3}[가-힣] ?(?:\d{0,4} ?)?\Z"),  # a plate
     re.compile(r"(?<!\d)\d{4} ?[년./-] ?\d{0,2} ?(?:[월./-] ?\d{0,2} ?일?)?\Z"),  # a date
     re.compile(rf"(?:{REGIONS}) ?-? ?\d{{1,2}}(?:-\d{{0,6}}(?:-\d{{0,2}})?)?\Z"),  # an old licence
-    re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}\Z"),  # an IBAN
 )
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}\Z")
+_OF_IBAN = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 _PEM = re.compile(r"-{1,5}[A-Z ]{0,60}-{0,5}\Z")
 _DOMAIN = re.compile(
     r"[A-Za-z0-9\uff01-\uff1f\uff21-\uff5e._%+'-]{0,64}[@\uff20][A-Za-z0-9가-힣\uff01-\uff5e.-]{0,63}\Z"
@@ -37,19 +40,31 @@ def open_end(text: str, since: int, *, addresses: bool, any_word: bool) -> int:
         places.append(_word(text, since))
     if "\uff0d" <= last <= "\uff5a":
         places.append(_place(_WIDE, text, since))
-    if last in ("-", " ") or "A" <= last <= "Z":
+    if (last in ("-", " ") or "A" <= last <= "Z") and text.find("-", since) >= 0:
         places.append(_place(_PEM, text, since))
     if _DIGIT.search(text, since) is not None:
-        places += [_place(pattern, text, since) for pattern in _WITH_DIGITS]
+        places += _numbered(text, since, last)
     if text.find("@", since) >= 0 or text.find("\uff20", since) >= 0:
         places.append(_place(_DOMAIN, text, since))
-    if addresses and may_have_address(text, since):
-        places.append(open_address(text, since))
-    if addresses and "가" <= last <= "힣":
-        places.append(open_name(text, since))
+    if addresses:
+        places.append(_address(text, since, last))
     if any_word:
         places.append(_place(_ANY, text, since))
     return min(places)
+
+
+def _numbered(text: str, since: int, last: str) -> Iterator[int]:
+    """What has digits and is no run of them."""
+    short = max(since, len(text) - _SHORT_CHARS)
+    for pattern in _WITH_DIGITS:
+        yield _place(pattern, text, short)
+    if last in _OF_IBAN:
+        yield _place(_IBAN, text, max(since, len(text.rstrip(_OF_IBAN))))
+
+
+def _address(text: str, since: int, last: str) -> int:
+    place = open_address(text, since)
+    return min(place, open_name(text, since)) if "가" <= last <= "힣" else place
 
 
 def _word(text: str, since: int) -> int:

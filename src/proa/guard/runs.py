@@ -91,10 +91,19 @@ def _is_letter(char: str) -> bool:
 
 def open_run(text: str, since: int) -> int:
     """Where a run begins that reaches the end of the text, not before `since`; else its length."""
-    found = _OPEN.search(text, since)
+    first = max(since, len(text.rstrip(_OF_OPEN)))
+    found = _OPEN.search(text, first)
     return found.start() if found is not None else len(text)
 
 
+def _members(chars: str) -> str:
+    """The characters of a class, its ranges written out."""
+    return re.sub("(.)-(.)", lambda r: "".join(map(chr, range(ord(r[1]), ord(r[2]) + 1))), chars)
+
+
+_OF_OPEN = "".join(
+    map(_members, (DIGITS, DASHES, SPACES, INVISIBLE, _OTHERS, _HANGUL, "+\uff0b\r\n"))
+)
 _OPEN = re.compile(
     rf"[+\uff0b(]{{0,2}}(?:\d|(?<![가-힣])[공영](?=[{BETWEEN}{_HANGUL}\d]*\Z))"
     rf"[{BETWEEN}{_HANGUL}\d]*\Z|[+\uff0b(\uff08]\Z"

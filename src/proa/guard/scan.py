@@ -14,7 +14,8 @@ from proa.guard.detectors import Detector, DetectorSpec
 from proa.guard.finding import Finding
 from proa.guard.open_end import HELD_CHARS, open_end
 from proa.guard.residents import residents
-from proa.guard.runs import DIGITS, Run, runs, spoken_runs
+from proa.guard.runs import Run, runs, spoken_runs
+from proa.guard.shape import Shape
 from proa.guard.types import TYPES
 
 _BEFORE_CHARS = 128
@@ -48,13 +49,9 @@ _CODE_FAMILIES: tuple[tuple[str, OfText], ...] = (
 _KOREAN_FAMILIES: tuple[tuple[str, OfText], ...] = (
     ("address", addresses.addresses),
     ("driver_licence", papers.old_licences),
-    ("vehicle_plate", papers.plates),
 )
-_ANY_DIGIT = re.compile(f"[{DIGITS}]")
 # A character class comes first, so that `re` looks for it without trying the rest everywhere.
-_CODE = re.compile("[0-9](?:(?<=[A-Za-z_+/=-].)|(?=[A-Za-z_+/=-]))")
 _WORDS = re.compile("[비패암pP생출bBdD][밀번스호aAwW년일생iIoO]")  # of passwords and births
-_PARTED = re.compile("[.:][0-9A-Fa-f]{0,4}[.:]")
 
 
 class Scanner:
@@ -111,27 +108,30 @@ class Scanner:
             yield from credentials.passwords(text)
         if has_word and "birth_date" in wanted:
             yield from papers.birth_dates(text)
-        if _ANY_DIGIT.search(text) is not None:
-            yield from self._with_digits(text)
+        shape = Shape(text)
+        if shape.has_digit:
+            yield from self._with_digits(text, shape)
         for run in spoken_runs(text):
             yield from phones.phones(run)
-        if "ip_address" in wanted and _PARTED.search(text) is not None:
+        if shape.has_parts and "ip_address" in wanted:
             yield from network.ip_addresses(text, private=self._private)
         for detector in self._detectors:
             yield from detector.find(text)
 
-    def _with_digits(self, text: str) -> Iterator[Finding]:
-        for run in runs(text):
+    def _with_digits(self, text: str, shape: Shape) -> Iterator[Finding]:
+        for run in runs(text) if shape.has_run else ():
             length = len(run.norm)
             for of_run, least in self._of_runs:
                 if length >= least:
                     yield from of_run(run)
-        if _CODE.search(text) is not None:
+        if shape.has_code:
             for of_code in self._of_codes:
                 yield from of_code(text)
         if not text.isascii():
             for of_korean in self._of_korean:
                 yield from of_korean(text)
+            if shape.has_plate and "vehicle_plate" in self._wanted:
+                yield from papers.plates(text)
 
     def scan_slices(self, text: str, chars: int) -> Iterator[list[Finding] | None]:
         """The same in pieces of about `chars` characters, with None between them.
