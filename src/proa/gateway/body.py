@@ -15,6 +15,7 @@ from proa.wire.request_head import RequestHead
 from proa.wire.surface import ModelPlace, Surface, triton_model
 
 _BRACE = ord("{")
+_BEGIN_BYTES = 1024
 _IN_PATH = ModelPlace.PATH
 
 
@@ -72,7 +73,7 @@ def asked_of(
     features: Features | None,
 ) -> Asked:  # fmt: skip
     """The same of a JSON body that somebody else has read."""
-    if surface.model_place is _IN_PATH or body.lstrip()[:1] != b"{":
+    if surface.model_place is _IN_PATH or body[:_BEGIN_BYTES].lstrip()[:1] != b"{":
         return ask(head, body, surface)
     asked = _of_fields(head, fields)
     asked.features = features

@@ -107,8 +107,7 @@ class HelperProcess(asyncio.Protocol):
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._unsent: list[bytes] = []
-        self._parts: list[bytes] = []
-        self._part_bytes = 0
+        self._part = bytearray()
         self._needed_bytes = LENGTHS.size
         self._body_bytes = -1  # not known yet
         self._reply: Reply | None = None
@@ -166,28 +165,26 @@ class HelperProcess(asyncio.Protocol):
         self.close()
 
     def data_received(self, data: bytes) -> None:
-        """A body comes in many reads; they are joined once, when it is whole."""
-        self._parts.append(data)
-        self._part_bytes += len(data)
-        while self._part_bytes >= self._needed_bytes:
-            whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            needed = self._needed_bytes
-            rest = whole[needed:]
-            self._parts, self._part_bytes = [rest] if rest else [], len(rest)
-            self._took(whole[:needed] if rest else whole)
+        """A body comes in many reads: it grows with each, for joining them takes time."""
+        at = 0
+        while at < len(data) or self._needed_bytes == len(self._part):
+            missing = self._needed_bytes - len(self._part)
+            self._part += data[at : at + missing]
+            at += missing
+            if self._needed_bytes == len(self._part):
+                part, self._part = self._part, bytearray()
+                self._took(part)
 
-    def _took(self, whole: bytes) -> None:
-        """A part of a message: its lengths, its head, its body."""
+    def _took(self, part: bytearray) -> None:
+        """A part of a message is whole: its lengths, its head, its body."""
         if self._reply is not None:
             reply, self._reply = self._reply, None
             self._needed_bytes = LENGTHS.size
-            self._loop.call_soon(
-                self._on_reply, reply, whole
-            )  # others first: joining took its time
+            self._loop.call_soon(self._on_reply, reply, cast(bytes, part))
         elif self._body_bytes < 0:
-            self._needed_bytes, self._body_bytes = LENGTHS.unpack(whole)
+            self._needed_bytes, self._body_bytes = LENGTHS.unpack(part)
         else:
-            self._reply = read_reply(whole)
+            self._reply = read_reply(part)
             self._needed_bytes, self._body_bytes = self._body_bytes, -1
 
 

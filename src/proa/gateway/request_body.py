@@ -1,6 +1,6 @@
 """A request body that comes in several reads."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from proa.gateway.settings import LimitsSettings
 from proa.telemetry.rows import Header
@@ -11,23 +11,28 @@ if TYPE_CHECKING:
 
 _GRACE_S = 5.0
 _AHEAD_S = 20.0
+_SMALL_BYTES = 65_536
 
 
 class RequestBody:
     """Collects counted and chunked bodies; what it holds counts against the worker's budget.
 
+    Where a guard will search it, it grows with every read in place of being joined at its
+    end: joining some megabytes takes as long as a loop may be held up.
+
     `waits_since` is the coarse time at which reading stopped for want of budget, else 0.
     """
 
     __slots__ = (
-        "_decoder", "_left", "_paid_bytes", "_paid_until", "_parts", "_plane", "_since", "size",
-        "waits_since",
+        "_decoder", "_grown", "_left", "_paid_bytes", "_paid_until", "_parts", "_plane", "_since",
+        "size", "waits_since",
     )  # fmt: skip
 
     def __init__(self, length: int, plane: "DataPlane", *, chunked: bool) -> None:
         self._decoder = ChunkedDecoder() if chunked else None
         self._left = length
         self._parts: list[bytes] = []
+        self._grown = None if plane.guard is None else bytearray()
         self._plane = plane
         self._since = plane.now
         self._paid_bytes = 0
@@ -52,6 +57,9 @@ class RequestBody:
 
     def joined(self) -> bytes:
         """The whole body, which is the caller's from now on; its size stays booked."""
+        if self._grown is not None:
+            grown = self._grown
+            return bytes(grown) if len(grown) <= _SMALL_BYTES else cast(bytes, grown)
         whole = b"".join(self._parts)
         self._parts.clear()
         return whole
@@ -80,9 +88,13 @@ class RequestBody:
         self._plane.row[Header.BODY_BYTES] -= self.size
         self.size = 0
         self._parts.clear()
+        self._grown = None
 
     def _add(self, piece: bytes) -> None:
         if piece:
-            self._parts.append(piece)
+            if self._grown is None:
+                self._parts.append(piece)
+            else:
+                self._grown += piece
             self.size += len(piece)
             self._plane.row[Header.BODY_BYTES] += len(piece)
