@@ -115,3 +115,11 @@ def test_detectors_and_modes_of_a_configuration(ask: Ask, tmp_path: Path) -> Non
     masked = ask(f"{TEXT} E-123456", "mask", "--config", str(file))
     assert masked.endswith("kim@example.com입니다. [사번_1]")
     assert "[전화_1]" in masked
+
+
+def test_a_long_text_in_slices_is_the_same(ask: Ask) -> None:
+    text = f"{TEXT}\n" * 4000  # three slices
+    assert ask(text, "mask") == ask(f"{TEXT}\n", "mask") * 4000
+    told = [json.loads(line) for line in ask(text, "scan").splitlines()]
+    assert len(told) == 3 * 4000
+    assert text[told[-1]["start"] : told[-1]["end"]] == "kim@example.com"

@@ -6,12 +6,17 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proa.cli.texts import Texts, add_language, language_asked
 from proa.errors import InputError
 
+if TYPE_CHECKING:
+    from proa.guard.finding import Finding
+    from proa.guard.scan import Scanner
+
 _INPUT = "standard input"
+_SLICE_CHARS = 1 << 16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -49,7 +54,7 @@ def _scan(args: argparse.Namespace) -> None:
     texts = Texts("guard", language_asked(args))
     names = {each.name: each.label for each in settings.detectors}
     for about, text in _entries(args):
-        for one in scanner.scan(text):
+        for one in _findings(scanner, text):
             told = about | {"type": one.type, "start": one.start, "end": one.end,
                             "confidence": round(one.confidence, 2)}  # fmt: skip
             if args.format == "json":
@@ -77,7 +82,7 @@ def _mask(args: argparse.Namespace) -> None:
         tokens.reserve(token_texts(text))
         pieces: list[str] = []
         at = 0
-        for one in scanner.scan(text):
+        for one in _findings(scanner, text):
             mode = rule.mode_of(one.type)
             if mode in ("off", "count"):
                 continue
@@ -90,6 +95,12 @@ def _mask(args: argparse.Namespace) -> None:
             _write(json.dumps(about | {"text": masked}, ensure_ascii=False) + "\n")
         else:
             _write(masked)
+
+
+def _findings(scanner: "Scanner", text: str) -> Iterator["Finding"]:
+    """Slice by slice, so that a text of any length has its first lines at once."""
+    for piece in scanner.scan_slices(text, _SLICE_CHARS):
+        yield from piece or ()
 
 
 def _settings(args: argparse.Namespace) -> Any:

@@ -24,9 +24,12 @@ _ACCOUNT_WORDS = re.compile(
     "|kb국민|은행"
 )
 _AT_ONCE = re.compile(
-    r"(?:(?P<spaced>(?:계좌|account)(?: ?번호| no\.?| number)?[은는:]?)"
-    r"|(?:신한|국민|우리|하나|농협|기업|카뱅|카카오|토스|케뱅)(?:은행|뱅크)? ?[:(]?) ?\Z"
+    r"[계a신국우하농기카토케]"
+    r"(?:(?P<spaced>(?:(?<=계)좌|(?<=a)ccount)(?: ?번호| no\.?| number)?[은는:]?)"
+    r"|(?:(?<=신)한|(?<=국)민|(?<=우)리|(?<=하)나|(?<=농)협|(?<=기)업|(?<=카)뱅|(?<=카)카오"
+    r"|(?<=토)스|(?<=케)뱅)(?:은행|뱅크)? ?[:(]?) ?\Z"
 )
+_AT_ONCE_CHARS = 18
 _SPACED = re.compile(r"\d{2,6}(?: \d{1,8}){1,4}(?! ?\d|-\d)")
 _SHORT_CONTEXT = 30
 _LABEL_CHARS = 12
@@ -85,7 +88,7 @@ def bank_accounts(run: Run) -> Iterator[Finding]:
 
 def _named_accounts(run: Run) -> Iterator[Finding]:
     """Groups right behind a bank's short name, or with spaces right behind the word for it."""
-    said = _AT_ONCE.search(run.before(0, _SHORT_CONTEXT))
+    said = _AT_ONCE.search(run.before(0, _AT_ONCE_CHARS))
     if said is None:
         return
     found = (_SPACED if said["spaced"] else _ACCOUNT).match(run.norm)
