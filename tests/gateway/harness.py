@@ -21,13 +21,13 @@ from typing import Any, cast
 import msgspec
 
 from proa.domain.fleet import EngineKind, EngineSpec, EngineState, EngineView, FleetView, ModelView
+from proa.domain.request_record import RequestRecord
 from proa.domain.tenant import DEFAULT_TENANT
 from proa.gateway.connection import ClientConnection
 from proa.gateway.messages import ApplySettings
 from proa.gateway.plane import DataPlane
 from proa.gateway.settings import GatewaySettings, KeySpec, LimitsSettings
 from proa.routing.admission.priority import Priority
-from proa.domain.request_record import RequestRecord
 from proa.telemetry.logs import Log
 from proa.telemetry.rows import (
     TTFT_BOUNDS_US,

@@ -75,8 +75,10 @@ async def test_shares_go_by_weight_over_real_workers_and_reloads() -> None:
         cells = [tenant_base(slot) for slot in supervisor.tenant_slots.values()]
         in_flight = engine_base(0) + Engine.IN_FLIGHT
         await until(lambda: not rows.in_flight(in_flight), "end")
-        assert [rows.in_flight(cell + Tenant.IN_FLIGHT) for cell in cells] == [0, 0, 0]
-        assert sum(rows.total(cell + Tenant.REQUESTS) for cell in cells) == len(order)
+        gauges = [cell + Tenant.IN_FLIGHT for cell in cells]
+        await until(lambda: not any(map(rows.in_flight, gauges)), "end of the tenants' requests")
+        totals = [cell + Tenant.REQUESTS for cell in cells]
+        await until(lambda: sum(map(rows.total, totals)) == len(order), "count of all requests")
     assert abs(before["big"] - 0.50) < 0.06, before
     assert abs(before["small"] - 0.25) < 0.05, before
     assert abs(before["flood"] - 0.25) < 0.05, before
