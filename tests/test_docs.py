@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from proa.config.load import load
 from proa.config.tables import KeysTable, ProaTable
 from proa.domain.fleet import FleetView
+from proa.domain.request_record import RequestRecord
 from proa.errors import API_ERRORS, ApiError
 from proa.routing.spec import PolicyName
-from proa.domain.request_record import RequestRecord
 from proa.telemetry.metrics import prometheus_text
 from proa.telemetry.process import GatewayView, ProcessView
 from proa.telemetry.rows import SharedRows

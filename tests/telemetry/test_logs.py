@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proa.errors import InputError
 from proa.domain.request_record import RequestRecord
+from proa.errors import InputError
 from proa.telemetry.logs import Log, open_log
 from proa.telemetry.sink import LineSink
 

@@ -12,8 +12,8 @@ class RouteRequest(msgspec.Struct, frozen=True, gc=False):
     `max_tokens` is the client's limit on the answer, None where it named none.
     `headers` holds only the headers that some rule matches on, names in lower case.
     `request_class` is what the client or the classifier calls the request, `tenant`
-    the name of its key. `pii` tells that personal data was found. `session` and `prefix` (hashes of the prompt's blocks, see
-    `routing/prefix.py`) are there where the policy looks at them.
+    the tenant of its key. `pii` tells that personal data was found. `session` and `prefix`
+    (hashes of the prompt's blocks, see `routing/prefix.py`) are there where the policy looks at them.
     """
 
     path: str

@@ -81,10 +81,12 @@ async def test_every_request_is_there_after_a_drain(tmp_path: Path, workers: int
 
 
 async def test_what_is_written_outlives_a_kill(tmp_path: Path) -> None:
-    async with ScriptedEngine() as engine:
-        async with Serving([str(settings(tmp_path, engine.url))]) as serving:
-            names = await ask(serving.url, 5)
-            await written(serving, 5)
+    async with (
+        ScriptedEngine() as engine,
+        Serving([str(settings(tmp_path, engine.url))]) as serving,
+    ):
+        names = await ask(serving.url, 5)
+        await written(serving, 5)
     assert {one.record.request_id for one in records(tmp_path)} == set(names)
 
 
@@ -132,15 +134,17 @@ async def test_another_store_is_taken_without_a_restart(tmp_path: Path) -> None:
 
 
 async def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
-    async with ScriptedEngine() as engine:
-        async with Serving([str(settings(tmp_path, engine.url))]) as serving:
-            await ask(serving.url, 1)
-            await written(serving, 1)
-            with closing(sqlite3.connect(tmp_path / "records.db")) as other:
-                other.execute("BEGIN IMMEDIATE")
-                names = await ask(serving.url, 20)  # serving goes on
-                other.rollback()
-            await written(serving, 21)
-            serving.signal(SIGTERM)
-            assert await serving.ended() == 0
+    async with (
+        ScriptedEngine() as engine,
+        Serving([str(settings(tmp_path, engine.url))]) as serving,
+    ):
+        await ask(serving.url, 1)
+        await written(serving, 1)
+        with closing(sqlite3.connect(tmp_path / "records.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            names = await ask(serving.url, 20)  # serving goes on
+            other.rollback()
+        await written(serving, 21)
+        serving.signal(SIGTERM)
+        assert await serving.ended() == 0
     assert {one.record.request_id for one in records(tmp_path)} >= set(names)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proa.domain.tenant import BudgetSpec, QuotaSpec
-from proa.routing.quota.periods import Moment, Periods, first_day, month_of
 from proa.routing.quota.account import ACCOUNT_CELLS, Account, cost, denial
+from proa.routing.quota.periods import Moment, Periods, first_day, month_of
 from proa.routing.quota.used import MICRO, Elsewhere, Held, Kind, Used
 
 MINUTE_S = 60
