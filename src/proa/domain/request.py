@@ -11,9 +11,9 @@ class RouteRequest(msgspec.Struct, frozen=True, gc=False):
     rule needs it or the body could not be read; `body_bytes` is always there.
     `max_tokens` is the client's limit on the answer, None where it named none.
     `headers` holds only the headers that some rule matches on, names in lower case.
-    `request_class` is what the client or the classifier calls the request, `tenant`
-    the tenant of its key. `pii` tells that personal data was found. `session` and `prefix`
-    (hashes of the prompt's blocks, see `routing/prefix.py`) are there where the policy looks at them.
+    `request_class` is what the client or the classifier calls the request, `tenant` the
+    tenant of its key. `pii` tells that personal data was found. `session` and `prefix` (hashes
+    of the prompt's blocks, see `routing/prefix.py`) are there where the policy looks at them.
     """
 
     path: str
