@@ -135,6 +135,9 @@ DECOYS: tuple[Callable[[Random], str], ...] = (
     lambda r: f"모델명 SM-S{digits(r, 3)}N, 부품 A{digits(r, 6)}",
     lambda r: f"| {digits(r, 3)} | {digits(r, 4)} | {digits(r, 5)} | {digits(r, 2)} |",
     lambda r: f"{digits(r, 4)} {digits(r, 4)} {digits(r, 3)}",
+    lambda r: f"password={r.choice(('$DB_PASSWORD', 'os.environ[x]', '<secret>', 'getpass()'))}",
+    lambda r: f"우리 2026-{r.randrange(1, 13):02}에 {digits(r, 4)}건, 하나 {digits(r, 5)}",
+    lambda r: f"시리얼 AB{digits(r, 7)}, 사건번호 2026가단{digits(r, 6)}",
 )
 
 

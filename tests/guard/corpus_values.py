@@ -80,6 +80,9 @@ def passport(random: Random) -> Value:
     words = ("여권번호", "여권 번호는", "passport no.", "Passport:")
     if random.random() < 0.3:
         return Value(random.choice("MSRGD") + digits(random, 8), words, needs_word=True)
+    if random.random() < 0.1:
+        old = _letters(random, 2, string.ascii_uppercase) + digits(random, 7)
+        return Value(old, words, needs_word=True)
     new = random.choice("MSRGD") + digits(random, 3) + _letters(random, 1, string.ascii_uppercase)
     return Value(new + digits(random, 4), words)
 
@@ -102,6 +105,8 @@ def business(random: Random) -> Value:
     number = checked(stem, checksums.business)
     if random.random() < 0.2:
         return Value(number, words, needs_word=True)
+    if random.random() < 0.1:
+        return Value(f"{number[:3]} {number[3:5]} {number[5:]}", words, needs_word=True)
     return Value(f"{number[:3]}-{number[3:5]}-{number[5:]}", words)
 
 
@@ -191,7 +196,12 @@ def account(random: Random) -> Value:
     )
     groups = [digits(random, length) for length in random.choice(ACCOUNT_SHAPES)]
     groups[0] = random.choice("123456789") + groups[0][1:]
-    between = "" if random.random() < 0.2 else "-"
+    kind = random.random()
+    if kind < 0.1:
+        return Value("-".join(groups), ("신한", "카뱅", "토스", "국민"), needs_word=True)
+    if kind < 0.2:
+        return Value(" ".join(groups), ("계좌번호", "계좌"), needs_word=True)
+    between = "" if kind < 0.35 else "-"
     return Value(between.join(groups), words, needs_word=True)
 
 
@@ -221,6 +231,8 @@ _ROADS = (
     "첨단로",
     "중앙로14번길",
     "한누리대로",
+    "병천면 아우내1길",
+    "종로구 백범로3길",
 )
 
 
@@ -283,6 +295,9 @@ def birth(random: Random) -> Value:
             f"{day:%Y%m%d}",
             f"{day.year}년 {day.month}월 {day.day}일",
             f"{day.year}. {day.month}. {day.day}",
+            f"{day:%y.%m.%d}",
+            f"{day:%y/%m/%d}",
+            f"{day:%m/%d/%Y}",
         )
     )
     return Value(form, ("생년월일", "생일은", "date of birth:", "생년월일:"), needs_word=True)

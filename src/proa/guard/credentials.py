@@ -44,7 +44,7 @@ _PASSWORD = re.compile(
     r"(?:[\"'](?P<quoted>[!#-&(-\[\]-~]{4,64})[\"']|[\"']?(?P<value>[!#-&(-+\--:<-Z^-~]{4,64}))"
 )
 _PLACEHOLDER = re.compile(
-    r"[*x.<{$]+|null|none|true|false|string|required|\W+|\$\{?\w+\}?|<[A-Za-z].*|\{.+\}",
+    r"[*x.<{$]+|null|none|true|false|string|required|\W+|\$\{?\w+\}?\W*|<[A-Za-z].*|\{.+\}",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[A-Za-z_][\w.]*\(.*")
