@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from proa.config.runtime_engine import read_change, read_engine
+from proa.config.runtime_engine import RuntimeRules, read_change, read_engine
 from proa.domain.fleet import EngineKind
 from proa.errors import ConfigError
 
 NONE: frozenset[str] = frozenset()
+RULES = RuntimeRules(by_api=True)
 ENTRY = {"name": "x", "url": "http://h:1/"}
 
 
@@ -16,7 +17,7 @@ def test_an_entry_becomes_an_engine() -> None:
     spec = read_engine(
         ENTRY | {"kind": "vllm", "models": ["a"], "weight": 2},
         source="engine",
-        variables=NONE,
+        rules=RULES,
         environ={},
     )
     assert (spec.name, spec.url, spec.kind, spec.server) == (
@@ -43,7 +44,7 @@ def test_an_entry_becomes_an_engine() -> None:
 )
 def test_a_wrong_entry_is_told_as_in_the_file(entry: dict[str, Any], key: str, told: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        read_engine(entry, source="engine", variables=NONE, environ={"HOME": "secret"})
+        read_engine(entry, source="engine", rules=RULES, environ={"HOME": "secret"})
     assert told in str(refused.value)
     assert refused.value.key == key
     assert "secret" not in str(refused.value)
@@ -55,7 +56,8 @@ def test_a_key_comes_from_variables_that_are_meant_for_it(
     variable: str, known: frozenset[str]
 ) -> None:
     entry = ENTRY | {"api_key_env": variable}
-    spec = read_engine(entry, source="engine", variables=known, environ={variable: "k"})
+    rules = RuntimeRules(variables=known)
+    spec = read_engine(entry, source="engine", rules=rules, environ={variable: "k"})
     assert spec.api_key == "k"
 
 

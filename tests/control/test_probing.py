@@ -1,17 +1,21 @@
 """Probes over real sockets."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.certificates import Pair, authority, server_context, signed
 
 from proa.control.probing import EngineProbe, Silence
-from proa.domain.fleet import EngineSpec
+from proa.domain.fleet import EngineSpec, EngineTls
 from proa.engines.base import Health
 from proa.engines.sources import Probe, Reply
 from proa.testing.ports import closed_port
+from proa.testing.scripted_engine import ScriptedEngine
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 PROBE = Probe("/v2/repository/index", "POST", b"{}")
@@ -172,3 +176,59 @@ async def test_what_a_request_says() -> None:
         assert name.encode() in head
     for name in ("content-length: 2", "accept-encoding: identity", "user-agent: proa"):
         assert name.encode() in head
+
+
+@pytest.fixture(scope="module")
+def ca(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    return authority(tmp_path_factory.mktemp("tls"), "ca")
+
+
+async def tls_ask(context: ssl.SSLContext, tls: EngineTls) -> Reply | Silence:
+    async with ScriptedEngine(tls=context) as script:
+        engine = EngineProbe(EngineSpec(name="e", url=script.url, tls=tls))
+        try:
+            return await engine.ask(Probe("/health"))
+        finally:
+            await engine.close()
+
+
+async def test_an_engine_behind_an_authority_of_its_own(ca: Pair) -> None:
+    context = server_context(signed(ca, "engine"))
+    reply = await tls_ask(context, EngineTls(ca_file=str(ca.certificate)))
+    assert isinstance(reply, Reply)
+    assert reply.status == 200
+
+
+async def test_an_engine_that_is_not_trusted_is_down_with_its_reason(ca: Pair) -> None:
+    silence = await tls_ask(server_context(signed(ca, "engine")), EngineTls())
+    told = "TLS: the engine's certificate is not trusted: unable to get local issuer certificate"
+    assert silence == Silence(Health.DOWN, told)
+
+
+async def test_an_engine_that_wants_a_certificate_is_down_without_one(ca: Pair) -> None:
+    context = server_context(signed(ca, "engine"), clients_of=ca)
+    believed = EngineTls(ca_file=str(ca.certificate))
+    silence = await tls_ask(context, believed)
+    assert isinstance(silence, Silence)
+    assert silence.health is Health.DOWN
+    client = signed(ca, "client")
+    known = msgspec.structs.replace(
+        believed, cert_file=str(client.certificate), key_file=str(client.key)
+    )
+    assert isinstance(await tls_ask(context, known), Reply)
+
+
+async def test_another_authority_counts_from_the_next_connection(ca: Pair) -> None:
+    async with ScriptedEngine(tls=server_context(signed(ca, "engine"))) as script:
+        spec = EngineSpec(name="e", url=script.url)
+        engine = EngineProbe(spec)
+        assert isinstance(await engine.ask(Probe("/health")), Silence)
+        engine.take(msgspec.structs.replace(spec, tls=EngineTls(ca_file=str(ca.certificate))))
+        assert isinstance(await engine.ask(Probe("/health")), Reply)
+        await engine.close()
+
+
+async def test_an_address_at_which_no_engine_is_gets_no_question() -> None:
+    silence = await ask("http://169.254.169.254")
+    told = "not connected: 169.254.169.254 is a link-local address"
+    assert silence == Silence(Health.DOWN, told)

@@ -41,7 +41,7 @@ async def test_engines_are_watched() -> None:
     async with ScriptedEngine() as engine:
         row = SharedRows.create(1).rows[0]
         link = EngineLink(EngineSpec(name="e", url=engine.url), row, 0, BreakerSpec())
-        connection = UpstreamConnection(engine.url)
+        connection = UpstreamConnection(link.door)
         await link.connect(lambda: connection)
         assert is_watched(connection.transport.get_extra_info("socket"))
         connection.close()

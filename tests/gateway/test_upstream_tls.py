@@ -2,52 +2,50 @@
 
 import asyncio
 import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.certificates import Pair, authority, server_context, signed
 from tests.gateway.apis import CHAT
 from tests.gateway.harness import engine_spec, serving
 
+from proa.domain.fleet import EngineTls
 from proa.testing.raw_response import json_request
 from proa.testing.replies import Framing, body_reply
 from proa.testing.scripted_engine import ScriptedEngine
-from proa.testing.steps import Reply, Stall
+from proa.testing.steps import Reply, Stall, WaitFor
 
 ASK = json_request({"model": "scripted", "messages": []})
 
 
+class Files:
+    """Two authorities, a certificate of 127.0.0.1, and one of a client."""
+
+    def __init__(self, folder: Path) -> None:
+        self.ca, self.other_ca = authority(folder, "ca"), authority(folder, "other")
+        self.engine, self.client = signed(self.ca, "engine"), signed(self.ca, "client")
+
+
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that is its own authority; the key is in the same file."""
-    folder = tmp_path_factory.mktemp("tls")
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-days", "2", "-subj", "/CN=engine", "-addext",
-            "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
-    certificate.write_bytes(certificate.read_bytes() + key.read_bytes())
-    return certificate
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
-def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """The engine's context; the gateway trusts the certificate."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    return server_context(certificate)
+def trusted(files: Files, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """The engine's context; the system trusts its authority."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(files.ca.certificate))
+    return server_context(files.engine)
 
 
-def server_context(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
+def believes(ca: Pair, client: Pair | None = None, digest: str = "") -> EngineTls:
+    pair = (str(client.certificate), str(client.key)) if client else ("", "")
+    return EngineTls(
+        ca_file=str(ca.certificate), cert_file=pair[0], key_file=pair[1], digest=digest
+    )
 
 
 def tls_engine(reply: Reply | None, context: ssl.SSLContext) -> ScriptedEngine:
@@ -91,8 +89,8 @@ async def test_a_trusted_engine_answers_and_its_connection_is_reused(
         assert engine.connections_made == 1
 
 
-async def test_an_engine_that_is_not_trusted_gets_no_request(certificate: Path) -> None:
-    engine = tls_engine(None, server_context(certificate))
+async def test_an_engine_that_is_not_trusted_gets_no_request(files: Files) -> None:
+    engine = tls_engine(None, server_context(files.engine))
     async with engine, serving(engine) as gateway:
         answer = await gateway.ask(ASK)
         assert answer.status == 502
@@ -102,7 +100,7 @@ async def test_an_engine_that_is_not_trusted_gets_no_request(certificate: Path) 
 
 async def test_an_engine_of_another_name_gets_no_request(trusted: ssl.SSLContext) -> None:
     async with tls_engine(None, trusted) as engine:
-        spec = engine_spec(f"https://localhost:{engine.port}", "main")
+        spec = engine_spec(f"https://127.0.0.2:{engine.port}", "main")
         async with serving(spec) as gateway:
             assert (await gateway.ask(ASK)).status == 502
             assert not engine.requests
@@ -146,3 +144,66 @@ async def test_a_stream_is_cut_without_close_notify(trusted: ssl.SSLContext) -> 
         await client.read_until(CHAT.content[-1])
         cut.set()
         assert b"closed the connection" in await client.read_until_end()
+
+
+async def test_an_engines_own_authority_is_believed_and_no_other(files: Files) -> None:
+    async with tls_engine(None, server_context(files.engine)) as engine:
+        spec = engine_spec(engine, "main", tls=believes(files.ca))
+        async with serving(spec) as gateway:
+            assert (await gateway.ask(ASK)).status == 200
+        spec = engine_spec(engine, "main", tls=believes(files.other_ca))
+        async with serving(spec) as gateway:
+            answer = await gateway.ask(ASK)
+            assert answer.status == 502
+            assert b"certificate verify failed" in answer.body.data
+        assert len(engine.requests) == 1
+
+
+async def test_the_name_in_the_address_is_that_of_the_certificate(files: Files) -> None:
+    async with tls_engine(None, server_context(files.engine)) as engine:
+        url = f"https://localhost:{engine.port}"
+        async with serving(engine_spec(url, "main", tls=believes(files.ca))) as gateway:
+            assert (await gateway.ask(ASK)).status == 200
+
+
+async def test_an_engine_asks_for_the_gateways_certificate(files: Files) -> None:
+    context = server_context(files.engine, clients_of=files.ca)
+    async with tls_engine(None, context) as engine:
+        for client, status in ((files.client, 200), (None, 502)):
+            spec = engine_spec(engine, "main", tls=believes(files.ca, client))
+            async with serving(spec) as gateway:
+                assert (await gateway.ask(ASK)).status == status
+        assert len(engine.requests) == 1
+
+
+async def test_another_authority_counts_for_new_connections(files: Files) -> None:
+    """A reload while a stream runs: the stream ends well, its connection is not used again."""
+    gate = asyncio.Event()
+    slow = CHAT.reply(*CHAT.content[:1], WaitFor(gate), *CHAT.content[1:], *CHAT.ending)
+    engine = ScriptedEngine([slow], tls=server_context(files.engine))
+    async with engine:
+        spec = engine_spec(engine, "main", tls=believes(files.ca))
+        async with serving(spec) as gateway, gateway.client() as client:
+            await client.send(CHAT.request)
+            await client.read_until(CHAT.content[0])
+            settings = gateway.plane.settings
+            for ca, digest in ((files.other_ca, "1"), (files.ca, "2")):
+                changed = msgspec.structs.replace(spec, tls=believes(ca, digest=digest))
+                gateway.apply(msgspec.structs.replace(settings, engines=(changed,)))
+                gateway.see()
+                wanted = 502 if ca is files.other_ca else 200
+                assert (await gateway.ask(ASK)).status == wanted
+            gate.set()
+            assert CHAT.content[-1] in await client.read_until(b"0\r\n\r\n")
+            assert (await gateway.ask(ASK)).status == 200
+            await gateway.until_idle()
+        assert engine.connections_made == 2
+
+
+async def test_files_that_are_gone_cost_no_more_than_the_connections(files: Files) -> None:
+    gone = EngineTls(ca_file=f"{files.ca.certificate}.gone")
+    async with ScriptedEngine(tls=server_context(files.engine)) as engine, ScriptedEngine() as aux:
+        async with serving(engine_spec(engine, "main", tls=gone), aux) as gateway:
+            for _ in range(4):
+                assert (await gateway.ask(ASK)).status == 200
+        assert len(aux.requests) == 4

@@ -177,7 +177,7 @@ def _fleet() -> FleetView:
 
 
 def _kept(link: Any, plane: DataPlane) -> UpstreamConnection:
-    engine = UpstreamConnection(link.spec.url)
+    engine = UpstreamConnection(link.door)
     engine.connection_made(cast(asyncio.Transport, KeptTransport()))
     link.keep(engine, plane.now)
     return engine

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 LISTEN_FORMS = 'HOST:PORT, "[::]:8080" for IPv6, or "unix:/absolute/path"'
 URL_FORMS = "http://HOST:PORT, https://HOST:PORT or unix:/absolute/path"
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
+_NUMERIC_END = re.compile(r"(^|\.)([0-9]+|0[xX][0-9a-fA-F]*)\.?$")
 _BASE_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*")
 _PORT = re.compile(r"[0-9]{1,5}")
 _LONGEST_SOCKET_PATH = 107  # sun_path of Linux less its NUL, unix(7)
@@ -116,6 +117,15 @@ def network(value: str) -> str:
         raise ValueError(_network_hint(value)) from None
 
 
+def engine_network(value: str) -> str:
+    """A network where engines may be, or `unix:` and the directory of their sockets."""
+    if not value.startswith("unix:"):
+        return network(value)
+    if not _is_socket_path(value.removeprefix("unix:")):
+        raise ValueError('a network such as "10.0.0.0/8", or "unix:/absolute/directory"')
+    return value
+
+
 def _network_hint(value: str) -> str:
     forms = 'an IP address or a network such as "10.0.0.0/8"'
     try:
@@ -135,6 +145,10 @@ def _split(value: str) -> SplitResult:
 def _check_authority(authority: str) -> None:
     is_host_alone = ":" not in authority or authority.endswith("]")
     host, _, port = (authority, "", "") if is_host_alone else authority.rpartition(":")
+    if _NUMERIC_END.search(host) and not _is_host(host):
+        raise ValueError(f"{URL_FORMS}; an IPv4 address is four decimal numbers")
+    if host.startswith("[") and _is_host(host) and _is_mapped(host):
+        raise ValueError(f"{URL_FORMS}; write the IPv4 address itself")
     if not _is_host(host) or not (is_host_alone or _is_port(port, least=1)):
         raise ValueError(URL_FORMS)
 
@@ -146,7 +160,7 @@ def _is_port(text: str, *, least: int) -> bool:
 def _is_host(text: str) -> bool:
     if text.startswith("[") and text.endswith("]"):
         return _is_ip(text[1:-1], ipaddress.IPv6Address)
-    if re.fullmatch(r"[0-9.]+", text):
+    if _NUMERIC_END.search(text):  # getaddrinfo(3) takes such names for addresses
         return _is_ip(text, ipaddress.IPv4Address)
     return len(text) <= _LONGEST_HOST and _HOST.fullmatch(text) is not None
 
@@ -157,6 +171,10 @@ def _is_ip(text: str, family: type[ipaddress.IPv4Address] | type[ipaddress.IPv6A
     except ValueError:
         return False
     return text.isascii() and text.isprintable() and " " not in text
+
+
+def _is_mapped(text: str) -> bool:
+    return ipaddress.IPv6Address(text[1:-1].partition("%")[0]).ipv4_mapped is not None
 
 
 def _check_socket_path(path: str) -> None:

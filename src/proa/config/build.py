@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from proa.config.dialect_fields import triton_fields
 from proa.config.discovery import discovery_specs
+from proa.config.engine_tls import engine_tls
 from proa.config.fields import MOST_WORKERS
 from proa.config.guard import guard_settings
 from proa.config.tables import EngineTable, ProaTable, RouteTable
@@ -16,6 +17,7 @@ from proa.config.usage import UTC
 from proa.control.settings import AdminKeySpec, ControlSettings, RecordsSettings, UsageSettings
 from proa.domain.dialect import ChatTemplate
 from proa.domain.fleet import EngineSpec
+from proa.domain.reach import Reach
 from proa.gateway.keys import with_old
 from proa.gateway.settings import (
     AdmissionSettings,
@@ -38,9 +40,11 @@ from proa.routing.spec import (
 )
 
 
-def engine_specs(table: ProaTable, keys: dict[str, str]) -> tuple[EngineSpec, ...]:
+def engine_specs(
+    table: ProaTable, keys: dict[str, str], directory: Path, reach: Reach
+) -> tuple[EngineSpec, ...]:
     """The engines; `keys` are the values of the variables that they name."""
-    return tuple(engine_spec(engine, keys) for engine in table.engines)
+    return tuple(engine_spec(engine, keys, directory, reach) for engine in table.engines)
 
 
 def gateway_settings(
@@ -101,7 +105,7 @@ def control_settings(
     stores: Stores = NO_STORES,
 ) -> ControlSettings:
     """The control plane's settings; keys without `admin` are only told apart from unknown ones."""
-    given = _given(table.control)
+    given = _given(table.control, but={"engine_networks"})
     if given.get("state_file"):
         given["state_file"] = str(directory / given["state_file"])
     return ControlSettings(
@@ -121,13 +125,17 @@ def control_settings(
     )
 
 
-def engine_spec(table: EngineTable, keys: dict[str, str]) -> EngineSpec:
+def engine_spec(
+    table: EngineTable, keys: dict[str, str], directory: Path, reach: Reach
+) -> EngineSpec:
     """One engine; `keys` has the value of the variable that it names."""
-    given = {"server": table.name} | _given(table, but={"api_key_env"})
+    given = {"server": table.name} | _given(table, but={"api_key_env", "tls"})
     if table.triton is not None:
         given["triton"] = triton_fields(table.triton)
+    if table.tls is not None:
+        given["tls"] = engine_tls(_given(table.tls), directory)
     key = keys[table.api_key_env] if table.api_key_env else ""
-    return EngineSpec(**given | _tuples(given, "models", "lacks"), api_key=key)
+    return EngineSpec(**given | _tuples(given, "models", "lacks"), api_key=key, reach=reach)
 
 
 def _routing(

@@ -241,6 +241,7 @@ MetricsUrl = Annotated[str, AfterValidator(addresses.metrics_url)]
 KvEvents = Annotated[str, AfterValidator(kv_events)]
 Origin = Annotated[str, AfterValidator(addresses.origin)]
 Network = Annotated[str, AfterValidator(addresses.network)]
+EngineNetwork = Annotated[str, AfterValidator(addresses.engine_network)]
 
 Began = Annotated[float, BeforeValidator(moments.start_s)]
 Ends = Annotated[float, BeforeValidator(moments.end_s)]

@@ -15,11 +15,14 @@ from proa.config.classifier_files import read_classifier
 from proa.config.contract import contract_spec
 from proa.config.discovery import ungrouped
 from proa.config.document import Document, read_document
+from proa.config.engine_tls import engine_tls_faults, named_files, tls_paths
 from proa.config.environment import engine_keys
 from proa.config.faults import ConfigFaults, Fault
 from proa.config.guard import without_groups
 from proa.config.keys_file import read_keys
+from proa.config.reach import NO_LIST, Grounds, file_faults
 from proa.config.records import records_settings
+from proa.config.runtime_engine import RuntimeRules
 from proa.config.tables import ProaTable
 from proa.config.tenants import tenant_names
 from proa.config.usage import usage_settings
@@ -54,18 +57,32 @@ class LoadedConfig(msgspec.Struct, frozen=True, kw_only=True):
     """One generation of settings, and the files that it was read from.
 
     `file` is the proa.toml, None without one. `variables` are those of the environment
-    that the engines' keys come from. `state_file` is where changes at runtime are kept,
-    None for nowhere. `contract` is what was promised, None where nothing was.
+    that the engines' keys come from, `tls_files` the files of their TLS. `state_file` is
+    where changes at runtime are kept, None for nowhere. `contract` is what was promised,
+    None where nothing was.
     """
 
     gateway: GatewaySettings
     control: ControlSettings
     files: tuple[Path, ...]
     variables: frozenset[str] = frozenset()
+    tls_files: frozenset[Path] = frozenset()
+    directory: Path = Path()
+    grounds: Grounds = NO_LIST
     state_file: Path | None = None
     contract: ContractSpec | None = None
     file: Path | None = None
     rebuild: Callable[[tuple[EngineSpec, ...]], "LoadedConfig"]
+
+    def runtime_rules(self, *, by_api: bool) -> RuntimeRules:
+        """What engines that come while the gateway runs may name."""
+        return RuntimeRules(
+            variables=self.variables,
+            tls_files=self.tls_files,
+            directory=self.directory,
+            grounds=self.grounds,
+            by_api=by_api,
+        )
 
     def with_engines(
         self,
@@ -107,6 +124,10 @@ def load(
     classifier, model_faults = _classifier(document.data, directory)
     faults += model_faults
     faults += tls_faults(document, directory)
+    for path_of_tls in tls_paths(document.data):
+        faults += engine_tls_faults(document, path_of_tls, directory)
+    grounds = NO_LIST if table is None else Grounds(table.control.engine_networks or ())
+    faults += file_faults(document, grounds)
     records, record_faults = records_settings(document, directory, environ)
     faults += record_faults
     usage, usage_faults = usage_settings(document, directory, environ)
@@ -134,12 +155,15 @@ def load(
             files=files,
             file=path,
             variables=frozenset(engine_secrets),
+            tls_files=frozenset(named_files(document.data, directory)),
+            directory=directory,
+            grounds=grounds,
             state_file=_state_file(path, control.state_file),
             contract=None if read.contract is None else contract_spec(read.contract),
             rebuild=build,
         )
 
-    return build(engine_specs(read, engine_secrets))
+    return build(engine_specs(read, engine_secrets, directory, grounds.file))
 
 
 def _state_file(path: Path | None, given: str | None) -> Path | None:
@@ -192,7 +216,8 @@ def _named_files(data: Mapping[str, Any], directory: Path) -> list[Path]:
     """Files whose change asks for a reload: keys, certificates, the classifier's model."""
     names = [_value(data, "gateway", "api_keys_file"), _value(data, "classifier", "model")]
     names += [_value(data, "tls", key) for key in ("cert_file", "key_file", "client_ca_file")]
-    return [directory / name for name in names if isinstance(name, str) and name]
+    own = [directory / name for name in names if isinstance(name, str) and name]
+    return own + named_files(data, directory)
 
 
 def _keys(

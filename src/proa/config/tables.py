@@ -31,6 +31,13 @@ class ControlTable(Table):
     listen: f.Listen | None = None
     poll_interval_s: f.PollSeconds | None = None
     state_file: f.FilePathOrNone | None = None
+    engine_networks: list[f.EngineNetwork] | None = None
+
+
+class EngineTlsTable(Table):
+    ca_file: f.FilePath | None = None
+    cert_file: f.FilePath | None = None
+    key_file: f.FilePath | None = None
 
 
 class EngineOptionsTable(Table):
@@ -46,6 +53,7 @@ class EngineOptionsTable(Table):
     lacks: list[d.LackedPath] | None = None
     chat_template: f.Name | None = None
     triton: d.TritonNames | None = None
+    tls: EngineTlsTable | None = None
 
 
 class EngineTable(EngineOptionsTable):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from proa.control.kv_cache import KvCacheTrack
 from proa.domain.fleet import EngineSpec
+from proa.engines.door import check_feed
 from proa.engines.kv_events import KvEventBatch, read_message
 from proa.telemetry.logs import Level, Log
 
@@ -31,6 +32,7 @@ class KvFeed:
         self.track = KvCacheTrack()
         self._engine = spec.name
         self._endpoint = spec.kv_events
+        self._spec = spec
         self._log = log
         self._told: set[str] = set()
         self._task: asyncio.Task[None] | None = None
@@ -51,12 +53,24 @@ class KvFeed:
         import zmq
 
         try:
+            await self._look_up()
             with _subscribed(self._endpoint) as socket:
                 while True:
                     self._take(read_message(await socket.recv_multipart()))
                     await asyncio.sleep(0)  # what has come already is no reason to hold up others
-        except zmq.ZMQError as error:
+        except (zmq.ZMQError, PermissionError) as error:
             self._tell("error", "KV events cannot be followed", f"{self._endpoint}: {error}")
+
+    async def _look_up(self) -> None:
+        """Wait until the name has addresses; they must be such at which engines may be."""
+        while True:
+            try:
+                return await check_feed(self._spec)
+            except PermissionError:
+                raise
+            except (OSError, UnicodeError) as error:
+                self._tell("error", "KV events cannot be followed", f"{self._endpoint}: {error}")
+                await asyncio.sleep(_MAX_RECONNECT_MS / 1000)
 
     def _take(self, batch: KvEventBatch | None) -> None:
         if batch is None:

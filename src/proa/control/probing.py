@@ -2,16 +2,18 @@
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
-from proa.control.probe_transport import ProbeTransport
 from proa.domain.fleet import EngineSpec
 from proa.engines.base import Health
+from proa.engines.http_transport import HttpTransport
 from proa.engines.sources import Probe, Reply
+from proa.engines.tls import tls_reason
 
 PROBE_TIMEOUT_S = 1.0
 MAX_REPLY_BYTES = 8_388_608
@@ -49,7 +51,7 @@ class EngineProbe:
         }
         if spec.api_key:
             self._headers["authorization"] = f"Bearer {spec.api_key}"
-        self._transport = transport or ProbeTransport(spec.url, max_body_bytes=MAX_REPLY_BYTES)
+        self._transport = transport or HttpTransport(spec, max_body_bytes=MAX_REPLY_BYTES)
 
     async def ask(self, probe: Probe) -> Reply | Silence:
         """Send a probe; a connection that died is tried again once, on a new one."""
@@ -63,6 +65,11 @@ class EngineProbe:
             return await self._ask_once(probe)
         except (httpx.HTTPError, TimeoutError, ValueError) as error:
             return _silence(error)
+
+    def take(self, spec: EngineSpec) -> None:
+        """Ask the same engine with other TLS from now on."""
+        if isinstance(self._transport, HttpTransport):
+            self._transport.take(spec)
 
     async def close(self) -> None:
         """Close all connections to the engine."""
@@ -98,6 +105,11 @@ async def _read(response: httpx.Response) -> Reply | Silence:
 def _silence(error: Exception) -> Silence:
     if isinstance(error, TimeoutError | httpx.TimeoutException):
         return Silence(Health.MISSED, f"no answer within {PROBE_TIMEOUT_S:g} s")
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLError):
+            return Silence(Health.DOWN, tls_reason(cause))
+        if isinstance(cause, PermissionError) and cause.errno is None:  # the door's own word
+            return Silence(Health.DOWN, str(cause))
     codes = {cause.errno for cause in _causes(error) if isinstance(cause, OSError) and cause.errno}
     if codes and codes <= _CERTAIN:
         return Silence(Health.DOWN, " and ".join(sorted(_reason(code) for code in codes)))

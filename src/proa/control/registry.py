@@ -91,7 +91,7 @@ class Registry:
             watch = old.get(spec.name)
             if watch is None or not _is_same_engine(watch.spec, spec):
                 watch = self._new_watch(spec)
-            watch.spec = spec
+            watch.take(spec)
             watch.is_draining = spec.name in settings.draining
             watch.refresh_view()
             self._watches[spec.name] = watch

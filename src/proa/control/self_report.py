@@ -54,6 +54,11 @@ class SelfReport:
         self._facts_of: dict[FactSource, EngineFacts] = {}
         self._due_s: dict[FactSource, float] = {}
 
+    def take(self, spec: EngineSpec) -> None:
+        """Ask at the same places, with other TLS."""
+        if self._metrics is not None:
+            self._metrics.take(_metrics_spec(spec))
+
     def forget(self) -> None:
         """The engine went away; what comes back may be another one."""
         self.facts, self.note = EngineFacts(), ""
@@ -144,11 +149,18 @@ class SelfReport:
 
 
 def _metrics_door(spec: EngineSpec, connect: Connect) -> tuple[EngineProbe, str]:
-    """A connection to where `metrics_url` points; the engine's key goes to its own port only."""
+    """A connection to where `metrics_url` points, and the path there."""
     parts = urlsplit(spec.metrics_url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    own = urlsplit(spec.url)
-    key = spec.api_key if (own.scheme, own.netloc) == (parts.scheme, parts.netloc) else ""
-    there = msgspec.structs.replace(spec, url=origin, api_key=key)
     path = (parts.path or "/metrics") + (f"?{parts.query}" if parts.query else "")
-    return connect(there), path
+    return connect(_metrics_spec(spec)), path
+
+
+def _metrics_spec(spec: EngineSpec) -> EngineSpec:
+    """The place of the metrics; the engine's key goes to its own port only."""
+    parts, own = urlsplit(spec.metrics_url), urlsplit(spec.url)
+    is_own = (own.scheme, own.netloc) == (parts.scheme, parts.netloc)
+    return msgspec.structs.replace(
+        spec,
+        url=f"{parts.scheme}://{parts.netloc}",
+        api_key=spec.api_key if is_own else "",
+    )

@@ -54,6 +54,12 @@ class EngineWatch:
         self._detail = ""
         self.view = self._build_view()
 
+    def take(self, spec: EngineSpec) -> None:
+        """Other words about the same engine, such as its TLS: what is known stays."""
+        self.spec = spec
+        self._probe.take(spec)
+        self._report.take(spec)
+
     async def poll(self, traffic: Callable[[], EngineTraffic]) -> None:
         """Ask the engine once and bring `view` up to date.
 

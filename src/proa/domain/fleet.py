@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from proa.domain.dialect import TritonFields
+from proa.domain.reach import ANYWHERE, Reach
 
 
 class EngineKind(StrEnum):
@@ -39,6 +40,19 @@ class EngineState(StrEnum):
         return self in (EngineState.READY, EngineState.UNKNOWN)
 
 
+class EngineTls(msgspec.Struct, frozen=True, kw_only=True):
+    """`[[engines]] tls`: absolute paths of PEM files, empty for none.
+
+    `digest` is of the files' content when they were read last, so that other content
+    makes another value.
+    """
+
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    digest: str = ""
+
+
 class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One `[[engines]]` entry.
 
@@ -48,6 +62,7 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     of the catalogue. `kv_events` is where ZeroMQ publishes its KV events, empty for nowhere.
     `max_concurrent_requests` 0 leaves the limit to what is learned.
     `lacks` are the paths whose requests are translated for it; None: by its kind.
+    `reach` is where names of `url` and `metrics_url` may lead.
     """
 
     name: str
@@ -64,6 +79,8 @@ class EngineSpec(msgspec.Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] | None = None
     chat_template: str = "plain"
     triton: TritonFields = TritonFields()
+    tls: EngineTls = EngineTls()
+    reach: Reach = ANYWHERE
 
     def __repr__(self) -> str:
         return f"EngineSpec(name={self.name!r}, url={self.url!r}, kind={self.kind.value!r})"

@@ -1,5 +1,6 @@
 """Loads LoRA adapters into engines as the policy `lora` orders; requests wait for that here."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,11 @@ from proa.gateway.link import EngineLink
 from proa.routing.adapters import AdapterBook, Order
 
 if TYPE_CHECKING:
-    import asyncio
-
     from proa.gateway.exchange import Exchange
 
 LOAD_TIMEOUT_S = 60.0
 _SHOWN = 200
+_MAX_ANSWER_BYTES = 1_048_576
 
 Call = Callable[[EngineSpec, AdapterCall], Awaitable[tuple[int, bytes]]]
 
@@ -27,7 +27,7 @@ class AdapterLoader:
     """
 
     def __init__(
-        self, loop: "asyncio.AbstractEventLoop", book: AdapterBook, call: Call | None = None
+        self, loop: asyncio.AbstractEventLoop, book: AdapterBook, call: Call | None = None
     ) -> None:
         self._loop = loop
         self._book = book
@@ -52,7 +52,7 @@ class AdapterLoader:
         self._last[order.engine] = self._loop.create_task(self._carry_out(order, link, before))
 
     async def _carry_out(
-        self, order: Order, link: EngineLink, before: "asyncio.Task[None] | None"
+        self, order: Order, link: EngineLink, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
             await before
@@ -83,18 +83,20 @@ async def post(spec: EngineSpec, call: AdapterCall) -> tuple[int, bytes]:
     """
     import httpx  # here: workers without adapters need not carry it
 
+    from proa.engines.http_transport import HttpTransport
+
     is_socket = spec.url.startswith("unix:")
-    path = spec.url.removeprefix("unix:") if is_socket else None
     headers = {"content-type": "application/json"}
     if spec.api_key:
         headers["authorization"] = f"Bearer {spec.api_key}"
-    transport = httpx.AsyncHTTPTransport(uds=path, trust_env=False)
     base = "http://localhost" if is_socket else spec.url
+    transport = HttpTransport(spec, max_body_bytes=_MAX_ANSWER_BYTES)
+    request = httpx.Request("POST", f"{base}{call.path}", content=call.body, headers=headers)
     try:
-        async with httpx.AsyncClient(
-            transport=transport, timeout=LOAD_TIMEOUT_S, trust_env=False
-        ) as client:
-            answer = await client.post(f"{base}{call.path}", content=call.body, headers=headers)
-            return answer.status_code, answer.content
+        async with asyncio.timeout(LOAD_TIMEOUT_S):
+            answer = await transport.handle_async_request(request)
+        return answer.status_code, await answer.aread()
     except httpx.HTTPError as error:
         raise OSError(str(error) or type(error).__name__) from error
+    finally:
+        await transport.aclose()

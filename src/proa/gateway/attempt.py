@@ -75,7 +75,7 @@ class Attempt:
         self._connecting = plane.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
-        connection = UpstreamConnection(self.link.spec.url)
+        connection = UpstreamConnection(self.link.door)
         try:
             await self.link.connect(lambda: connection)
         except asyncio.CancelledError:

@@ -1,15 +1,14 @@
 """What a worker keeps for one engine: address, idle connections, breaker, its cells."""
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from proa.domain.fleet import EngineKind, EngineSpec
 from proa.domain.outcome import Outcome
 from proa.engines.dialect import dialect_of
+from proa.engines.door import EngineDoor, door_key
 from proa.gateway.peers import watch_peer
 from proa.routing.breaker import Breaker
 from proa.routing.refusals import Refusals
@@ -71,27 +70,24 @@ class EngineLink:
         self.changed: Callable[[], None] = lambda: None
         self.cap = NO_CAP
         self.freed: Callable[[EngineLink], None] | None = None
+        self.door = EngineDoor(spec)
         self.configure(spec, breaker)
 
     def configure(self, spec: EngineSpec, breaker: BreakerSpec) -> None:
-        """Take new settings for the same engine; another address empties the pool."""
-        if getattr(self, "spec", spec).url != spec.url:
+        """Take new settings for the same engine; another address or TLS empties the pool."""
+        if self.door.key != door_key(spec):
             self.close_idle()
+            self.door = EngineDoor(spec)
         if breaker != self._breaker_spec:
             self.breaker, self._breaker_spec, self.troubled = Breaker(breaker), breaker, False
         self.spec = spec
         self._speak(self.kind)
         self.name = spec.name
-        parts = urlsplit(spec.url)
-        self._unix_path = spec.url[len("unix:") :] if parts.scheme == "unix" else None
-        self._host = parts.hostname or "localhost"
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
-        authority = "localhost" if self._unix_path else parts.netloc
-        self.path_prefix = b"" if self._unix_path else parts.path.rstrip("/").encode()
+        self.path_prefix = self.door.path_prefix.encode()
         self.sends_key = bool(spec.api_key)
         key = f"authorization: Bearer {spec.api_key}\r\n" if spec.api_key else ""
-        self.request_lines = f"host: {authority}\r\naccept-encoding: identity\r\n{key}".encode()
+        host = f"host: {self.door.authority}\r\n"
+        self.request_lines = f"{host}accept-encoding: identity\r\n{key}".encode()
 
     def seen_as(self, kind: EngineKind) -> None:
         """The control plane knows what the engine is."""
@@ -107,16 +103,12 @@ class EngineLink:
         """A new connection.
 
         Raises:
-            OSError: refused, unreachable, not resolved, or TLS failed.
+            OSError: refused, unreachable, not resolved or not allowed, or TLS failed.
         """
-        loop = asyncio.get_running_loop()
         self.counts[Engine.CONNECTS] += 1
-        if self._unix_path is not None:
-            return (await loop.create_unix_connection(factory, self._unix_path))[1]
-        transport, protocol = await loop.create_connection(
-            factory, self._host, self._port, ssl=self._ssl
-        )
-        watch_peer(transport.get_extra_info("socket"))
+        transport, protocol = await self.door.connect(factory)
+        if self.door.unix_path is None:
+            watch_peer(transport.get_extra_info("socket"))
         return protocol
 
     def idle_connection(self, oldest_s: float) -> "UpstreamConnection | None":
@@ -130,7 +122,7 @@ class EngineLink:
 
     def keep(self, connection: "UpstreamConnection", now_s: float) -> None:
         """Put a connection whose exchange is over into the pool, if it leads to where we send."""
-        if len(self.idle) >= _IDLE_MAX or connection.url != self.spec.url:
+        if len(self.idle) >= _IDLE_MAX or connection.door is not self.door:
             connection.close()
             return
         connection.idle_since = now_s

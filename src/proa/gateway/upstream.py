@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from proa.engines.door import EngineDoor
 from proa.wire.response_parser import ResponseError, ResponseParser
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ class UpstreamConnection(asyncio.Protocol):
     """`usable` is false once the connection can't carry another exchange.
 
     `eof` tells a connection that its engine closed in order from one that was reset.
-    `url` is the engine's at the time of connecting; a reload may change it.
+    `door` is where it leads; another one after a reload means that it is not kept.
     """
 
-    __slots__ = ("attempt", "eof", "idle_since", "parser", "reused", "transport", "url", "usable")
+    __slots__ = ("attempt", "door", "eof", "idle_since", "parser", "reused", "transport", "usable")
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, door: EngineDoor) -> None:
+        self.door = door
         self.transport: asyncio.Transport = cast(asyncio.Transport, None)
         self.attempt: Attempt | None = None
         self.parser: ResponseParser | None = None

@@ -63,12 +63,7 @@ def open_book(config: LoadedConfig, state: StateFile, log: Log) -> EngineBook:
     remembered: Entries = state.section(DISCOVERED, _read_entries) or {}
     entries = {name: list(told) for name, told in remembered.items() if name in sources}
     return forgetful(
-        EngineBook(
-            config=config,
-            changes=changes,
-            found={name: usable(told, name, config, log) for name, told in entries.items()},
-            entries=entries,
-        ),
+        EngineBook(config=config, changes=changes, entries=entries),
         log,
     )
 
@@ -77,14 +72,15 @@ def forgetful(book: EngineBook, log: Log) -> EngineBook:
     """The book of a file that was read again: without changes that have lost their engine."""
     names = {spec.name for spec in book.config.control.discovery}
     in_file = {spec.name for spec in book.config.gateway.engines}
-    found = {name: specs for name, specs in book.found.items() if name in names}
+    entries = {name: told for name, told in book.entries.items() if name in names}
+    found = {name: usable(told, name, book.config, log) for name, told in entries.items()}
     known = book.but(found=found).sources.names() | book.leaving.keys()
     changes = book.changes.forget(known, in_file)
     return book.but(
         changes=changes,
         added={spec.name: spec for spec in _usable_added(changes, book.config, log)},
         found=found,
-        entries={name: told for name, told in book.entries.items() if name in names},
+        entries=entries,
     )
 
 
@@ -100,9 +96,10 @@ def usable(
 ) -> tuple[EngineSpec, ...]:
     """The engines of a discovery that can be used, each name once; the others are logged."""
     found: dict[str, EngineSpec] = {}
+    rules = config.runtime_rules(by_api=False)
     for entry in entries:
         try:
-            spec = read_engine(entry, source=f"discovery {source}", variables=config.variables)
+            spec = read_engine(entry, source=f"discovery {source}", rules=rules)
         except ConfigError as error:
             name = str(entry.get("name"))
             log.event("error", "discovered engine not used", engine=name, error=str(error))
@@ -112,9 +109,10 @@ def usable(
 
 
 def _usable_added(changes: Changes, config: LoadedConfig, log: Log) -> Iterable[EngineSpec]:
+    rules = config.runtime_rules(by_api=True)
     for name, entry in changes.added.items():
         try:
-            yield read_engine(entry, source="added engine", variables=config.variables)
+            yield read_engine(entry, source="added engine", rules=rules)
         except ConfigError as error:
             log.event("error", "added engine not used", engine=name, error=str(error))
 

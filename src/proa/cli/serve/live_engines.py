@@ -80,7 +80,8 @@ class LiveEngines:
             ConfigError: the entry is wrong.
             EngineConflict: there is one of this name.
         """
-        spec = read_engine(entry, source="engine", variables=self.book.config.variables)
+        rules = self.book.config.runtime_rules(by_api=True)
+        spec = read_engine(entry, source="engine", rules=rules)
         async with self._turn:
             book, name = self.book, spec.name
             listed = book.roster()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 to one engine for probes: whole answers over kept connections, by llhttp.
+"""HTTP/1.1 to one engine for questions: whole answers over kept connections, by llhttp.
 
 Probes go out several times a second to every engine, and httpx's own client costs five
 times as much. Errors are httpx's, so that a test's transport may stand in for this one.
@@ -7,28 +7,31 @@ times as much. Errors are httpx's, so that a test's transport may stand in for t
 import asyncio
 import os
 import re
-import ssl
 from typing import cast
-from urllib.parse import urlsplit
 
 import httptools
 import httpx
+
+from proa.domain.fleet import EngineSpec
+from proa.engines.door import EngineDoor, door_key
 
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 _FRAMED = (b"content-length", b"transfer-encoding")
 
 
-class ProbeTransport(httpx.AsyncBaseTransport):
-    """Connections to one address; more than `max_body_bytes` of an answer are not read."""
+class HttpTransport(httpx.AsyncBaseTransport):
+    """Connections to one engine; more than `max_body_bytes` of an answer are not read."""
 
-    def __init__(self, url: str, *, max_body_bytes: int) -> None:
-        parts = urlsplit(url)
-        self._unix_path = url.removeprefix("unix:") if parts.scheme == "unix" else None
-        self._host = parts.hostname or "localhost"
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+    def __init__(self, spec: EngineSpec, *, max_body_bytes: int) -> None:
+        self._door = EngineDoor(spec)
         self._max_body_bytes = max_body_bytes
         self._idle: list[_Connection] = []
+
+    def take(self, spec: EngineSpec) -> None:
+        """Connect by other words about the engine from now on, if they differ."""
+        if self._door.key != door_key(spec):
+            self._door = EngineDoor(spec)
+            self._close_idle()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and read its whole answer.
@@ -38,14 +41,15 @@ class ProbeTransport(httpx.AsyncBaseTransport):
         """
         while self._idle and self._idle[-1].is_closed:
             self._idle.pop()
-        connection = self._idle.pop() if self._idle else await self._connect()
+        door = self._door
+        connection = self._idle.pop() if self._idle else await _connected(door)
         try:
             status, body = await connection.ask(await _bytes_of(request), self._max_body_bytes)
         except BaseException:
             connection.close()
             await self.aclose()  # others of the same age are likely gone, too
             raise
-        if connection.may_be_kept:
+        if connection.may_be_kept and door is self._door:
             self._idle.append(connection)
         else:
             connection.close()
@@ -53,20 +57,18 @@ class ProbeTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close all idle connections."""
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
-    async def _connect(self) -> "_Connection":
-        loop = asyncio.get_running_loop()
-        try:
-            if self._unix_path is not None:
-                return (await loop.create_unix_connection(_Connection, self._unix_path))[1]
-            _, connection = await loop.create_connection(
-                _Connection, self._host, self._port, ssl=self._tls
-            )
-            return connection
-        except OSError as error:
-            raise httpx.ConnectError(str(error)) from _told_apart(error)
+
+async def _connected(door: EngineDoor) -> "_Connection":
+    try:
+        return (await door.connect(_Connection))[1]
+    except OSError as error:
+        raise httpx.ConnectError(str(error)) from _told_apart(error)
 
 
 class _Connection(asyncio.Protocol):
