@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proa.guard.mask import mask
 from tests.guard.fake_scanner import FakeScanner
 
 from proa.guard.json_text import UnreadableBody
+from proa.guard.mask import mask
 from proa.guard.policy import GuardRule
 from proa.guard.tokens import TokenBook
 from proa.guard.walk import Filtered, Searched, filtered, search, searching
