@@ -215,7 +215,7 @@ async def test_a_rewritten_field_leaves_the_others_byte_for_byte() -> None:
         assert engine.requests[0].header("content-length") == str(len(body) - 1)
 
 
-@pytest.mark.parametrize("target", ["/x?a=b&c=%20d", "/x%2fy", "/x//y/../z", "/x?", "/v1/x?a=/b?c"])
+@pytest.mark.parametrize("target", ["/x?a=b&c=%20d", "/x%2fy", "/x//y/./z", "/x?", "/v1/x?a=/b?c"])
 async def test_a_target_goes_on_as_it_is(target: str) -> None:
     async with ScriptedEngine() as engine, serving(engine) as gateway:
         await gateway.ask(request_bytes(target, b"1"))

@@ -30,6 +30,7 @@ REFUSED = {
     "an absolute target with a user": (b"GET http://u@a/ HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "an absolute target without host": (b"GET http:///x HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "another scheme": (b"GET ftp://a/x HTTP/1.1\r\nhost: a\r\n\r\n", 400),
+    "two dots": (b"GET /a/../b HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     "HTTP without slash": (b"GET / HTTP1.1\r\nhost: a\r\n\r\n", 400),
     "HTTP/2.0": (b"GET / HTTP/2.0\r\nhost: a\r\n\r\n", 505),
     "HTTP/3.0": (b"GET / HTTP/3.0\r\nhost: a\r\n\r\n", 505),
@@ -109,7 +110,7 @@ def test_the_beginning_of_a_good_head_is_not_refused(cut: int) -> None:
     ("target", "path", "query", "host"),
     [
         (b"/v1/models?a=b?c", b"/v1/models", b"?a=b?c", b"a"),
-        (b"/%2e%2e/x", b"/%2e%2e/x", b"", b"a"),
+        (b"/%2e/..x/a..b?/../", b"/%2e/..x/a..b", b"?/../", b"a"),
         (b"http://b:80/x?y", b"/x", b"?y", b"b:80"),
         (b"HTTP://b?y", b"/", b"?y", b"b"),
         (b"https://[::1]:8443", b"/", b"", b"[::1]:8443"),

@@ -86,7 +86,7 @@ def _check_path(value: str, accepted: str) -> None:
     is_plain = value.isascii() and value.isprintable() and not re.search(r'[ ?#*"<>\\^`{|}]', value)
     if not (is_plain and value.startswith("/") and not value.startswith("//")):
         raise ValueError(accepted)
-    if ".." in value.split("/"):
+    if ".." in re.split(r"[/;]", re.sub("%2e", ".", value, flags=re.IGNORECASE)):
         raise ValueError(f'{accepted}, without ".."')
 
 

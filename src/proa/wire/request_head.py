@@ -5,7 +5,7 @@ head's fields, so that the end of a message is known to the byte and pipelined
 requests stay where they are.
 
 Refused here and accepted by llhttp 9: no Host or two, Transfer-Encoding in HTTP/1.0,
-codings other than chunked, HTTP/0.9, methods that nobody here serves, unknown
+codings other than chunked, HTTP/0.9, paths that climb (`..`), methods that nobody here serves, unknown
 expectations, encoded bodies, a malformed Host, other request lines than
 `METHOD TARGET HTTP/1.x`. Source: RFC 9110, RFC 9112.
 """
@@ -25,6 +25,8 @@ _TOKEN = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 _HOST = _TOKEN - frozenset(b"#^`|") | frozenset(b"()[]:;=")
 _OTHER_VERSION = re.compile(rb"[!-~]+ [!-~]+ HTTP/(?!1\.[01])[0-9]\.[0-9]")
 _HARMLESS_CONNECTION = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"http2-settings"))
+_DOTS = re.compile(rb"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?=$|[/\\;]|%2f|%5c|%3b)", re.IGNORECASE)
+_LONGEST_LENGTH = 20  # digits of 2**64, from which llhttp refuses
 _SINGLE = frozenset(
     (b"host", b"authorization", b"x-api-key", b"content-type", b"expect", b"x-request-id")
 )
@@ -208,6 +210,8 @@ def _check(head: RequestHead) -> None:
         head.query = mark + query
     else:
         _other_target(head)
+    if (b".." in head.path or b"%" in head.path) and _DOTS.search(head.path):
+        raise ProtocolRefusal(400, "a request target has no .. segments; send the path itself")
     if not _HOST.issuperset(fields.get(b"host", b"")):
         raise ProtocolRefusal(400, "malformed Host header")
     _check_framing(head)
@@ -244,7 +248,10 @@ def _check_framing(head: RequestHead) -> None:
     coding = fields.get(b"transfer-encoding")
     if coding is None:
         head.chunked = False
-        head.content_length = int(fields.get(b"content-length", b"0"))
+        length = fields.get(b"content-length", b"0")
+        if len(length) > _LONGEST_LENGTH:
+            raise ProtocolRefusal(400, "Content-Length has too many digits")
+        head.content_length = int(length)
         return
     if head.minor == 0:
         raise ProtocolRefusal(400, "Transfer-Encoding does not exist in HTTP/1.0")
