@@ -241,6 +241,8 @@ class ClientConnection(asyncio.Protocol):
                 return rest
             if rest:
                 self._pipelined(rest)
+        elif body.announced_bytes() > exchange.limits.max_body_bytes:
+            exchange.too_large()
         elif self.plane.over_body_budget():
             body.waits_since = body.waits_since or self.plane.now
             self._pause_reading()

@@ -55,6 +55,10 @@ class RequestBody:
         self._add(piece)
         return data[len(piece) :] if self._left == 0 else None
 
+    def announced_bytes(self) -> int:
+        """What there is with what the chunk that is coming will add by its own word."""
+        return self.size + (self._decoder.left if self._decoder is not None else self._left)
+
     def joined(self) -> bytes:
         """The whole body, which is the caller's from now on; its size stays booked."""
         if self._grown is not None:

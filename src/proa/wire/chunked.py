@@ -44,13 +44,16 @@ _SOLE: dict[int, tuple[int, bytes]] = {}
 
 
 class ChunkedDecoder:
-    """Feed it bytes until `complete`; what follows the message is in `rest`."""
+    """Feed it bytes until `complete`; what follows the message is in `rest`.
 
-    __slots__ = ("_left", "_pending", "_state", "_trailer_bytes", "complete", "rest")
+    `left` is what the present chunk still lacks.
+    """
+
+    __slots__ = ("_pending", "_state", "_trailer_bytes", "complete", "left", "rest")
 
     def __init__(self) -> None:
         self._pending = b""
-        self._left = 0
+        self.left = 0
         self._state = _SIZE
         self._trailer_bytes = 0
         self.complete = False
@@ -68,12 +71,12 @@ class ChunkedDecoder:
         at, size = 0, len(data)
         while not self.complete:
             if self._state == _DATA:
-                piece = data[at : at + self._left]
+                piece = data[at : at + self.left]
                 if piece:
                     pieces.append(piece)
                 at += len(piece)
-                self._left -= len(piece)
-                if self._left:
+                self.left -= len(piece)
+                if self.left:
                     return pieces
                 self._state = _DATA_END
             end = data.find(b"\r\n", at)
@@ -101,8 +104,8 @@ class ChunkedDecoder:
                 raise ProtocolRefusal(400, "malformed chunked body: no CRLF after the chunk")
             self._state = _SIZE
         elif self._state == _SIZE:
-            self._left = _chunk_size(line)
-            self._state = _DATA if self._left else _TRAILER
+            self.left = _chunk_size(line)
+            self._state = _DATA if self.left else _TRAILER
         else:
             self._trailer_bytes += len(line) + 2
             if self._trailer_bytes > _TRAILERS_MAX:
