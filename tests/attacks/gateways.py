@@ -31,8 +31,10 @@ def echo(request: ReceivedRequest) -> Reply:
 @asynccontextmanager
 async def under_attack(**settings: Any) -> AsyncIterator[tuple[Gateway, ScriptedEngine]]:
     """The gateway and its engine, which saw nothing that HTTP does not allow."""
-    settings = {"limits": LIMITS, "keys": KEYS} | settings
-    async with ScriptedEngine(echo) as engine, serving(engine, **settings) as gateway:
+    async with (
+        ScriptedEngine(echo) as engine,
+        serving(engine, limits=LIMITS, keys=KEYS, **settings) as gateway,
+    ):
         yield gateway, engine
 
 

@@ -1,7 +1,8 @@
 """The control plane's pages: metrics, health, readiness, and the admin API."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -108,20 +109,23 @@ def _route(
             return await told_errors(operation.page)(request)
         if (answer := mutation_refusal(request)) is None:
             answer = await told_errors(operation.page)(request)
-        on_action(_action(request, answer.status_code, who(request, settings())))
+        known = {name for name, *_ in operation.query}
+        on_action(_action(request, answer.status_code, who(request, settings()), known))
         return answer
 
     return Route(path, _guarded(page, settings), methods=list(by_method))
 
 
-def _action(request: Request, status: int, who: str) -> AdminAction:
+def _action(request: Request, status: int, who: str, known: Set[str]) -> AdminAction:
+    """What is kept: of the query only parameters that there are, since a key may stand beside."""
+    told = [(name, value) for name, value in request.query_params.multi_items() if name in known]
     return AdminAction(
         at_s=round(time.time(), 3),
         who=who,
         method=request.method,
         path=request.url.path,
         status=status,
-        detail=request.url.query,
+        detail=urlencode(told),
     )
 
 
