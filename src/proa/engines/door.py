@@ -31,9 +31,12 @@ class EngineDoor:
         self._host = parts.hostname or "localhost"
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._reach = spec.reach
+        self._is_address = _is_address(self._host)
         self._ssl: ssl.SSLContext | None = None
         self._fault: OSError | None = None
-        if parts.scheme == "https":
+        if self._is_address and self.unix_path is None:
+            self._fault = _fault(spec.reach, self._host, self._host)
+        if parts.scheme == "https" and self._fault is None:
             try:
                 self._ssl = client_context(spec.tls)
             except OSError as error:  # told at each connection: a reload may mend it
@@ -46,12 +49,11 @@ class EngineDoor:
             OSError: refused, unreachable, not resolved or not allowed, or TLS failed.
         """
         if self._fault is not None:
-            raise self._fault
+            raise self._fault.with_traceback(None)
         loop = asyncio.get_running_loop()
         if self.unix_path is not None:
             return await loop.create_unix_connection(factory, self.unix_path)
-        if _is_address(self._host):
-            _check(self._reach, self._host, self._host)
+        if self._is_address:
             return await self._connect(factory, self._host)
         hosts = await _looked_up(self._reach, self._host, self._port)
         return await self._connect_to_one(factory, hosts)
@@ -99,15 +101,17 @@ async def _looked_up(reach: Reach, host: str, port: int | str) -> list[str]:
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     for address in addresses:
-        _check(reach, address, host)
+        if (fault := _fault(reach, address, host)) is not None:
+            raise fault
     return addresses
 
 
-def _check(reach: Reach, address: str, host: str) -> None:
+def _fault(reach: Reach, address: str, host: str) -> PermissionError | None:
     refused = reach.refusal(address)
-    if refused:
-        where = "" if address == host else f"{host}: "
-        raise PermissionError(f"not connected: {where}{refused}")
+    if not refused:
+        return None
+    where = "" if address == host else f"{host}: "
+    return PermissionError(f"not connected: {where}{refused}")
 
 
 def door_key(spec: EngineSpec) -> tuple[object, ...]:

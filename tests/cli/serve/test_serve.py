@@ -58,9 +58,9 @@ async def test_a_changed_file_is_taken_and_a_bad_one_refused(tmp_path: Path) -> 
             write("two", engine.url)
             assert (await serving.line("settings reloaded"))["generation"] == 2
             assert (await chat(serving.url)).headers["x-proa-engine"] == "two"
-            write("three", engine.url, "[guard]\n")
+            write("three", engine.url, "[scaling]\n")
             refused = await serving.line("settings refused, the old ones stay")
-            assert "guard is not supported by this version" in refused["error"]
+            assert "scaling is not supported by this version" in refused["error"]
             assert (await chat(serving.url)).headers["x-proa-engine"] == "two"
             write("four", engine.url)
             serving.signal(signal.SIGHUP)
