@@ -100,8 +100,8 @@ async def test_a_read_of_several_writes_has_the_time_of_the_last() -> None:
         be_away(time.monotonic())
         last_s = time.monotonic()
         other.send(b"last")
-        await reads.change()
-    assert reads.data == b"firstlast"
+        while reads.data != b"firstlast":  # mostly one read; on a busy machine it may be two
+            await reads.change()
     assert reads.times[-1] >= last_s - 1e-4
 
 
