@@ -69,9 +69,13 @@ class EngineDoor:
                 raise
             except OSError as error:
                 errors.append(error)
-        if len(errors) == 1:
-            raise errors[0]
-        raise OSError("; ".join(str(error) for error in errors) or f"{self._host} has no address")
+        try:
+            if len(errors) == 1:
+                raise errors[0]
+            told = "; ".join(str(error) for error in errors)
+            raise OSError(told or f"{self._host} has no address")
+        finally:
+            errors.clear()  # their tracebacks lead back here
 
     async def _connect(
         self, factory: Callable[[], P], host: str
