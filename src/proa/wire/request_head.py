@@ -5,8 +5,8 @@ head's fields, so that the end of a message is known to the byte and pipelined
 requests stay where they are.
 
 Refused here and accepted by llhttp 9: no Host or two, Transfer-Encoding in HTTP/1.0,
-codings other than chunked, HTTP/0.9, paths that climb (`..`), methods that nobody here serves, unknown
-expectations, encoded bodies, a malformed Host, other request lines than
+codings other than chunked, HTTP/0.9, paths that climb (`..`), methods that nobody here
+serves, unknown expectations, encoded bodies, a malformed Host, other request lines than
 `METHOD TARGET HTTP/1.x`. Source: RFC 9110, RFC 9112.
 """
 
