@@ -53,4 +53,6 @@ def test_no_memory_stays_behind(lane: Lane, kind: str) -> None:
         getattr(lane, kind)()
         lane.forget_written()
 
-    assert blocks_left(action, REPETITIONS) < REPETITIONS / 10
+    # What other tests left to do may take a block meanwhile; a leak takes some every time.
+    left = min(blocks_left(action, REPETITIONS) for _ in range(3))
+    assert left < REPETITIONS / 10
